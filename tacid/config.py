@@ -1,0 +1,102 @@
+"""The configuration: one TOML file, typed; environment and flags go over it.
+
+Looked for in this order: ``$TACID_CONFIG``, ``$XDG_CONFIG_HOME/tacid/config.toml`` (``~/.config``),
+``/etc/tacid/config.toml``. Without a file the defaults hold.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tacid.errors import InputError
+
+#: Where a machine says which services it can build, unless the configuration names another place.
+SERVICES_FILE = Path("/etc/tacid-system/services.json")
+
+
+def _xdg(variable: str, fallback: str) -> Path:
+    value = os.environ.get(variable, "")
+    return (Path(value) if value.startswith("/") else Path.home() / fallback) / "tacid"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EngineConfig(_Section):
+    """How llama-server is found and started."""
+
+    url: str | None = Field(
+        None, description="An engine that already runs, http://host:port; nothing is started then."
+    )
+    key: str | None = Field(None, description="The key of the engine at url.")
+    binary: Path | None = Field(None, description="A llama-server to start instead of one that is found.")
+    threads: int | None = Field(None, ge=1, le=1024, description="Threads; default: the physical cores.")
+    context: int = Field(8192, ge=512, le=1_048_576, description="Tokens of context for each slot.")
+    slots: int = Field(1, ge=1, le=64, description="Requests that are sampled side by side.")
+    extra_args: tuple[str, ...] = Field((), description="Further arguments for llama-server.")
+    start_timeout: float = Field(120.0, gt=0, description="Seconds until a started engine must be ready.")
+
+
+class ModelConfig(_Section):
+    """Which model, and where models are kept."""
+
+    name: str = Field("smollm2-135m-instruct", description="A pin by name, or the path of a GGUF file.")
+    dir: Path = Field(default_factory=lambda: _xdg("XDG_DATA_HOME", ".local/share") / "models")
+
+
+class MachineConfig(_Section):
+    """What the machine says about itself."""
+
+    services: Path | None = Field(
+        None, description=f"The list of services; default {SERVICES_FILE}, if it is there."
+    )
+    state_dir: Path = Field(default_factory=lambda: _xdg("XDG_STATE_HOME", ".local/state"))
+
+
+class ServerConfig(_Section):
+    """Where the server listens."""
+
+    port: int = Field(8017, ge=1, le=65535)
+
+
+class Config(_Section):
+    """All of it."""
+
+    engine: EngineConfig = Field(default_factory=EngineConfig)
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    machine: MachineConfig = Field(default_factory=MachineConfig)
+    server: ServerConfig = Field(default_factory=ServerConfig)
+
+
+def config_path() -> Path | None:
+    """The configuration file that holds here, or none. A file named by ``$TACID_CONFIG`` must exist."""
+    if named := os.environ.get("TACID_CONFIG"):
+        return Path(named)
+    for path in (_xdg("XDG_CONFIG_HOME", ".config") / "config.toml", Path("/etc/tacid/config.toml")):
+        if path.is_file():
+            return path
+    return None
+
+
+def load_config(path: Path | None = None) -> Config:
+    """Read the configuration. Raises ``InputError`` that names the file and the key."""
+    path = path or config_path()
+    if path is None:
+        return Config()
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"The configuration {path} can't be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise InputError(f"The configuration {path} is not TOML: {error}.") from None
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"The configuration {path}: {key}: {first['msg']}.") from None

@@ -1,0 +1,124 @@
+"""JSON text as tacid reads and writes it: one spelling for prompt and grammar, bounds for what comes in.
+
+Canonical text is compact, keeps the order of keys and writes letters raw (RFC 8259). The prompt writes some
+characters as escapes though they may stand raw (`shown_escaped`): invisible ones, and ``<``, which opens the markers
+of chat templates. The grammar takes those characters in either spelling, so that a model may copy what it reads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tacid.errors import InputError
+
+Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+#: Nesting of lists and objects that a document may have.
+MAX_DEPTH = 200
+#: Bytes that a document may have.
+MAX_BYTES = 16 * 1024 * 1024
+
+_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_MUST_ESCAPE = re.compile('["\\\\\x00-\x1f\ud800-\udfff]')
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def escape_char(char: str) -> str:
+    """The escape of one character: the short one where JSON has it, else ``\\uXXXX`` (a pair above the BMP)."""
+    if char in _SHORT:
+        return _SHORT[char]
+    point = ord(char)
+    if point < 0x10000:
+        return f"\\u{point:04x}"
+    point -= 0x10000
+    return f"\\u{0xD800 + (point >> 10):04x}\\u{0xDC00 + (point & 0x3FF):04x}"
+
+
+def must_escape(char: str) -> bool:
+    """Whether JSON text in UTF-8 can't hold this character raw: quote, backslash, controls, lone surrogates."""
+    return _MUST_ESCAPE.match(char) is not None
+
+
+def shown_escaped(char: str) -> bool:
+    """Whether the prompt shows this character as an escape though JSON allows it raw.
+
+    ``<``, and everything that a person can't see or that turns the direction of a line: Unicode categories Cc, Cf,
+    Zl, Zp and private use (Co).
+    """
+    return char == "<" or unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Co")
+
+
+def quote(text: str, *, shown: bool = False) -> str:
+    """The JSON string of a text, quotes included; with ``shown`` as the prompt writes it."""
+    body = "".join(escape_char(c) if must_escape(c) or (shown and shown_escaped(c)) else c for c in text)
+    return f'"{body}"'
+
+
+def dumps(value: Any, *, shown: bool = False) -> str:
+    """Canonical text of a JSON value: compact, keys in their order; with ``shown`` as the prompt writes it.
+
+    Raises ``ValueError`` for NaN and infinities, ``TypeError`` for what is no JSON value.
+    """
+    if isinstance(value, str):
+        return quote(value, shown=shown)
+    if isinstance(value, dict):
+        return (
+            "{" + ",".join(f"{quote(k, shown=shown)}:{dumps(v, shown=shown)}" for k, v in value.items()) + "}"
+        )
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(dumps(v, shown=shown) for v in value) + "]"
+    return json.dumps(value, allow_nan=False)
+
+
+def loads(text: str | bytes, what: str) -> Any:
+    """Parse a JSON document from outside. ``what`` names it in the error.
+
+    Raises ``InputError``: over `MAX_BYTES`, no UTF-8, not JSON, nested deeper than `MAX_DEPTH`, NaN.
+    """
+    if len(text) > MAX_BYTES:
+        raise InputError(
+            f"{what} has {len(text):,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down."
+        )
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{what} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from None
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match.group(), 0)
+        deepest = max(deepest, depth)
+    if deepest > MAX_DEPTH:
+        raise InputError(f"{what} nests lists and objects {deepest:,} deep; the limit is {MAX_DEPTH}.")
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{what} is not JSON: {error}.") from None
+
+
+def load_file(path: Path, what: str) -> Any:
+    """Read and parse a JSON file. Raises ``InputError`` that names the path: missing, unreadable, huge, not JSON."""
+    named = f"The {what} {path}"
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+            size = len(data) if len(data) <= MAX_BYTES else path.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"{named} does not exist; check the path.") from None
+    except OSError as error:
+        raise InputError(f"{named} can't be read: {error.strerror}.") from None
+    if size > MAX_BYTES:
+        raise InputError(f"{named} has {size:,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down.")
+    return loads(data, named)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
