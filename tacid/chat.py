@@ -86,9 +86,7 @@ class Usage:
     completion: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt + other.prompt, self.cached + other.cached, self.completion + other.completion
-        )
+        return Usage(self.prompt + other.prompt, self.cached + other.cached, self.completion + other.completion)
 
 
 @dataclass(frozen=True, slots=True)

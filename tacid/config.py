@@ -30,9 +30,7 @@ class _Section(BaseModel):
 class EngineConfig(_Section):
     """How llama-server is found and started."""
 
-    url: str | None = Field(
-        None, description="An engine that already runs, http://host:port; nothing is started then."
-    )
+    url: str | None = Field(None, description="An engine that already runs, http://host:port; nothing is started then.")
     key: str | None = Field(None, description="The key of the engine at url.")
     binary: Path | None = Field(None, description="A llama-server to start instead of one that is found.")
     threads: int | None = Field(None, ge=1, le=1024, description="Threads; default: the physical cores.")
@@ -52,9 +50,7 @@ class ModelConfig(_Section):
 class MachineConfig(_Section):
     """What the machine says about itself."""
 
-    services: Path | None = Field(
-        None, description=f"The list of services; default {SERVICES_FILE}, if it is there."
-    )
+    services: Path | None = Field(None, description=f"The list of services; default {SERVICES_FILE}, if it is there.")
     state_dir: Path = Field(default_factory=lambda: _xdg("XDG_STATE_HOME", ".local/state"))
 
 

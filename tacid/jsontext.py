@@ -66,9 +66,7 @@ def dumps(value: Any, *, shown: bool = False) -> str:
     if isinstance(value, str):
         return quote(value, shown=shown)
     if isinstance(value, dict):
-        return (
-            "{" + ",".join(f"{quote(k, shown=shown)}:{dumps(v, shown=shown)}" for k, v in value.items()) + "}"
-        )
+        return "{" + ",".join(f"{quote(k, shown=shown)}:{dumps(v, shown=shown)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(dumps(v, shown=shown) for v in value) + "]"
     return json.dumps(value, allow_nan=False)
@@ -80,9 +78,7 @@ def loads(text: str | bytes, what: str) -> Any:
     Raises ``InputError``: over `MAX_BYTES`, no UTF-8, not JSON, nested deeper than `MAX_DEPTH`, NaN.
     """
     if len(text) > MAX_BYTES:
-        raise InputError(
-            f"{what} has {len(text):,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down."
-        )
+        raise InputError(f"{what} has {len(text):,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down.")
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8-sig")
@@ -97,9 +93,7 @@ def loads(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
-        ) from None
+        raise InputError(f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except ValueError as error:
         raise InputError(f"{what} is not JSON: {error}.") from None
 
