@@ -12,7 +12,7 @@ import tacid
 ROOT = Path(tacid.__file__).parent
 
 FLOORS = {
-    "errors": 0,
+    "errors": -1,
     "jsontext": 0,
     "catalogue": 1,
     "chat": 1,

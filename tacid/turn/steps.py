@@ -1,0 +1,121 @@
+"""Sampling one reply under one grammar: one request, or several where the grammar has gates.
+
+A gate is a list too large for the engine to take with every request. The text up to it is sampled under the whole
+grammar, the choice under the list's own tree, and what follows under the rest of the whole grammar; the prompt only
+grows, so that the engine's prompt cache holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tacid.chat import Sampling, Usage
+from tacid.endpoints.local import LocalEndpoint
+from tacid.engine.client import End, Piece
+from tacid.errors import EngineError
+from tacid.grammar import Grammar
+from tacid.grammar.nodes import Ref
+from tacid.grammar.printer import print_rules
+from tacid.grammar.walk import Walk, reachable
+
+#: Where a gate stands in the printed grammar: a character that canonical JSON text never holds raw.
+GATE_STOP = "\n"
+#: Gates that one reply may pass; each costs two requests.
+MAX_GATES = 64
+
+_SUMMED = ("prompt_ms", "predicted_ms", "prompt_n", "predicted_n", "cache_n")
+
+
+@dataclass
+class Tally:
+    """What the requests of one turn cost together."""
+
+    usage: Usage = field(default_factory=Usage)
+    timings: dict[str, float] = field(default_factory=dict)
+    forced_tokens: int = 0
+
+    def add(self, end: End) -> None:
+        """Count one finished request."""
+        self.usage = self.usage + end.usage
+        for key in _SUMMED:
+            value = end.timings.get(key)
+            if isinstance(value, (int, float)):
+                self.timings[key] = round(self.timings.get(key, 0) + value, 3)
+
+
+async def sample(
+    endpoint: LocalEndpoint, ids: Sequence[int], grammar: Grammar | None, sampling: Sampling, tally: Tally
+) -> AsyncGenerator[str, None]:
+    """The text of one reply, as it is sampled after ``ids``; afterwards ``tally`` has the cost.
+
+    Ends when the reply is whole or ``sampling.max_tokens`` are written; whether it was cut off is the reader's to
+    say. Raises ``EngineError``.
+    """
+    if grammar is None or not grammar.gates:
+        text = grammar.text if grammar else None
+        walk = Walk(grammar.rules) if grammar else None
+        async for piece in _request(endpoint, ids, text, sampling, sampling.stop, tally):
+            tally.forced_tokens += _forced(walk, piece)
+            yield piece.text
+        return
+    left = sampling.max_tokens
+    written = ""
+    walk = Walk(grammar.rules)
+    text = grammar.text
+    for _ in range(MAX_GATES + 1):
+        at_gate = False
+        so_far = [*ids, *await endpoint.text_tokens(written)]
+        limits = replace(sampling, max_tokens=left)
+        async for piece in _request(endpoint, so_far, text, limits, (*sampling.stop, GATE_STOP), tally):
+            tally.forced_tokens += _forced(walk, piece)
+            written += piece.text
+            left -= len(piece.tokens)
+            yield piece.text
+            at_gate = piece.end is not None and piece.end.stopping_word == GATE_STOP
+        if not at_gate or walk.gate is None or left <= 0:
+            return
+        choice = ""
+        so_far = [*ids, *await endpoint.text_tokens(written)]
+        rules = {"root": Ref(walk.gate), **reachable(grammar.rules, walk.gate)}
+        async for piece in _request(
+            endpoint, so_far, print_rules(rules), replace(sampling, max_tokens=left), sampling.stop, tally
+        ):
+            choice += piece.text
+            left -= len(piece.tokens)
+            yield piece.text
+        written += choice
+        if left <= 0 or not walk.pass_gate(choice):
+            return
+        text = print_rules(walk.rest())
+    raise EngineError(f"The reply holds more than {MAX_GATES} choices from long lists; ask for less at once.")
+
+
+async def _request(
+    endpoint: LocalEndpoint,
+    ids: Sequence[int],
+    grammar: str | None,
+    sampling: Sampling,
+    stop: Sequence[str],
+    tally: Tally,
+) -> AsyncGenerator[Piece, None]:
+    stream = endpoint.generate(ids, grammar=grammar, sampling=sampling, stop=stop)
+    try:
+        async for piece in stream:
+            if piece.end is not None:
+                tally.add(piece.end)
+            yield piece
+    finally:
+        await stream.aclose()
+
+
+def _forced(walk: Walk | None, piece: Piece) -> int:
+    """How many tokens of this piece the grammar left no choice about; moves ``walk`` on."""
+    if walk is None or not piece.text:
+        return 0
+    forced = walk.forced().startswith(piece.text)
+    walk.feed(piece.text)
+    return len(piece.tokens) if forced else 0
+
+
+__all__ = ["GATE_STOP", "MAX_GATES", "Tally", "sample"]
