@@ -1,0 +1,80 @@
+"""The prompt of a turn: system turn, history, and the marker that opens the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tacid.catalogue import AUTO, Catalogue, Choice
+from tacid.chat import Message
+from tacid.prompt.families import CHATML, Family, Markers
+from tacid.prompt.history import Turn, history_turns
+from tacid.prompt.segments import Prompt, Segment, join
+from tacid.prompt.words import DEFAULT_WORDS, Words, balanced_examples, plain_system_text, system_text
+
+
+def render(
+    messages: Sequence[Message],
+    *,
+    catalogue: Catalogue,
+    family: Family = CHATML,
+    facts: Sequence[str] = (),
+    choice: Choice = AUTO,
+    words: Words = DEFAULT_WORDS,
+) -> Prompt:
+    """The prompt for these messages; the same input gives the same bytes.
+
+    ``facts`` are lines about the machine, those that change last. Leading system messages become part of the system
+    turn, which depends on nothing that the user says. With the choice ``none``, or without tools, it is a plain chat
+    without an envelope, so no grammar of one belongs to it.
+    """
+    offered = len(catalogue) > 0 and choice.mode != "none"
+    lead = 0
+    while lead < len(messages) and messages[lead].role == "system":
+        lead += 1
+    caller = "\n\n".join(message.content for message in messages[:lead] if message.content)
+    system = system_text(words, catalogue, facts, caller) if offered else plain_system_text(words, facts, caller)
+    turns = [Turn("system", system)] if system else []
+    if offered and words.as_turns:
+        for example in balanced_examples(words, catalogue):
+            turns += [Turn("user", example.request), Turn("assistant", example.reply)]
+    turns += history_turns(messages[lead:], envelope=offered)
+    return join(_segments(_arranged(turns, family), family))
+
+
+def _arranged(turns: Sequence[Turn], family: Family) -> Iterator[Turn]:
+    """The turns as the family can hold them: system text in the user's turn, the user's turns joined, if need be."""
+    ahead: list[str] = []
+    for index, turn in enumerate(turns):
+        if turn.speaker == "system" and family.system is None:
+            ahead.append(turn.text)
+            continue
+        following = turns[index + 1].speaker if index + 1 < len(turns) else None
+        if turn.speaker == "user" and family.alternates and following in ("user", "system"):
+            ahead.append(turn.text)
+            continue
+        if ahead and turn.speaker == "user":
+            yield Turn("user", "\n\n".join([*ahead, turn.text]))
+            ahead = []
+            continue
+        if ahead:
+            yield Turn("user", "\n\n".join(ahead))
+            ahead = []
+        yield turn
+    if ahead:
+        yield Turn("user", "\n\n".join(ahead))
+
+
+def _segments(turns: Iterator[Turn], family: Family) -> Iterator[Segment]:
+    yield Segment(family.bos, True)
+    for turn in turns:
+        markers = _markers(family, turn)
+        yield Segment(markers.before, True)
+        yield Segment(turn.text, False)
+        yield Segment(markers.after, True)
+    yield Segment(family.reply, True)
+
+
+def _markers(family: Family, turn: Turn) -> Markers:
+    if turn.speaker == "assistant":
+        return family.assistant
+    return family.system if turn.speaker == "system" and family.system is not None else family.user

@@ -1,0 +1,99 @@
+"""The words of the system turn, as data that can be swapped by name, and the turn made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Literal, TypeAlias
+
+from tacid.catalogue import Catalogue
+from tacid.jsontext import escape_char, shown_escaped
+from tacid.prompt.examples import Example, call_examples, say
+from tacid.prompt.shown import tool_line
+
+Part: TypeAlias = Literal["catalogue", "facts", "rule", "examples", "caller"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One wording of the system turn.
+
+    ``order`` says which part stands where; a part that is not named, or has nothing to say, is left out, and parts
+    are joined by an empty line. ``catalogue``, ``facts``, ``caller`` and ``examples`` are the frames around what is
+    inserted at ``{}``; ``example`` is one example (``{request}``, ``{reply}``). ``calls`` examples of calls come
+    from the catalogue, as many of ``answers`` (request, answer) stand beside them, in turns. ``as_turns`` shows them
+    as turns of the conversation instead of lines of the system turn.
+    """
+
+    rule: str
+    calls: int
+    answers: tuple[tuple[str, str], ...]
+    order: tuple[Part, ...] = ("catalogue", "facts", "rule", "examples", "caller")
+    catalogue: str = "Tools, one a line:\n<tools>\n{}\n</tools>"
+    facts: str = "Facts about this machine:\n{}"
+    examples: str = "Examples:\n{}"
+    example: str = "Request: {request}\nReply: {reply}"
+    caller: str = "{}"
+    as_turns: bool = False
+
+
+_RULE = """\
+Reply to each request with one JSON object, in one of two forms:
+{"tool":"NAME","arguments":{...}} when a tool serves the request. Only a call does anything: never say that something \
+is done, or will be done, when you have not called the tool.
+{"say":"TEXT"} when no tool serves it: greetings, thanks, questions that you can answer by yourself."""
+
+_ANSWERS = (
+    ("Good morning!", "Good morning! What can I do for you?"),
+    ("How many days are there in a week?", "There are seven days in a week."),
+    ("Can you walk my dog?", "No, I have no tool for that."),
+)
+
+WORDS: dict[str, Words] = {
+    "balanced6": Words(rule=_RULE, calls=3, answers=_ANSWERS),
+}
+WORDS["balanced4"] = replace(WORDS["balanced6"], calls=2)
+WORDS["balanced2"] = replace(WORDS["balanced6"], calls=1)
+WORDS["no_examples"] = replace(WORDS["balanced6"], calls=0)
+WORDS["balanced6_turns"] = replace(WORDS["balanced6"], as_turns=True)
+WORDS["rule_first"] = replace(WORDS["balanced6"], order=("rule", "catalogue", "facts", "examples", "caller"))
+
+DEFAULT_WORDS = WORDS["balanced6"]
+
+
+def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
+    """Calls and answers by turns, as many of the one as of the other; a call is first, an answer last."""
+    calls = call_examples(catalogue, words.calls)
+    answers = [Example(request, say(text)) for request, text in words.answers[: len(calls) or words.calls]]
+    return tuple(one for pair in zip_longest(calls, answers) for one in pair if one is not None)
+
+
+def system_text(words: Words, catalogue: Catalogue, facts: Sequence[str], caller: str) -> str:
+    """The body of the system turn when tools are offered. The same input gives the same bytes."""
+    shown = () if words.as_turns else balanced_examples(words, catalogue)
+    parts: dict[Part, str] = {
+        "catalogue": words.catalogue.replace("{}", "\n".join(map(tool_line, catalogue))),
+        "facts": words.facts.replace("{}", "\n".join(map(_line, facts))) if facts else "",
+        "rule": words.rule,
+        "examples": words.examples.replace("{}", "\n".join(_example(words, one) for one in shown)) if shown else "",
+        "caller": words.caller.replace("{}", caller) if caller else "",
+    }
+    return "\n\n".join(parts[part] for part in words.order if parts[part])
+
+
+def plain_system_text(words: Words, facts: Sequence[str], caller: str) -> str:
+    """The body of the system turn of a plain chat, without tools; empty where nobody has anything to say."""
+    told = words.facts.replace("{}", "\n".join(map(_line, facts))) if facts else ""
+    return "\n\n".join(part for part in (told, caller) if part)
+
+
+def _example(words: Words, example: Example) -> str:
+    values = {"{request}": example.request, "{reply}": example.reply}
+    return re.sub(r"\{request\}|\{reply\}", lambda match: values[match.group()], words.example)
+
+
+def _line(fact: str) -> str:
+    """A fact as one line: what can't be seen, or opens a marker, as its escape."""
+    return "".join(escape_char(char) if shown_escaped(char) else char for char in fact)
