@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import jsonschema_rs
@@ -26,12 +27,19 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 #: Values for members whose name says what they hold; public example names and addresses (RFC 2606, RFC 5737).
 _BY_NAME: Mapping[str, str] = {
-    "path": "/tmp/example.txt", "file": "/tmp/example.txt", "file_path": "/tmp/example.txt",
-    "filename": "example.txt", "directory": "/tmp", "url": "https://example.org", "uri": "https://example.org",
+    "path": "/home/ann/notes.txt", "file": "/home/ann/notes.txt", "file_path": "/home/ann/notes.txt",
+    "filename": "notes.txt", "directory": "/home/ann", "url": "https://example.org", "uri": "https://example.org",
     "email": "ann@example.org", "to": "ann@example.org", "host": "example.org", "hostname": "example.org",
     "city": "Lima", "location": "Lima", "place": "Lima", "date": "2031-05-04", "time": "07:30", "name": "alpha",
     "user": "ann", "username": "ann", "query": "blue paint", "text": "some words", "title": "My title",
 }  # fmt: skip
+#: How people ask for the changes of the machine's own protocol (`tacid.machine.protocol`), by the tag in ``kind``.
+_BY_TAG: Mapping[str, str] = {
+    "service_enable": "Turn on {name}, please", "service_disable": "Turn off {name}",
+    "service_restart": "Restart {name}", "package_add": "Install {name}", "package_remove": "Uninstall {name}",
+    "user_add": "Create the user {name}", "user_remove": "Remove the user {name}",
+}  # fmt: skip
+_PROPOSE = "propose_changes"
 _BY_FORMAT: Mapping[str, str] = {
     "date": "2031-05-04", "time": "07:30:00Z", "date-time": "2031-05-04T07:30:00Z", "duration": "PT1H",
     "email": "ann@example.org", "idn-email": "ann@example.org", "hostname": "example.org",
@@ -42,7 +50,7 @@ _BY_FORMAT: Mapping[str, str] = {
 #: What is tried against a pattern.
 _TRIED = (
     "a", "1", "A", "abc", "ABC", "12", "123", "1234", "12345", "07:30", "2031-05-04", "192.0.2.1", "example.org",
-    "1.2.3", "v1.2.3", "#aabbcc", "/tmp", "https://example.org", "a_b", "a-b", "A-1", "AB-123", "1h", "10m", "true",
+    "1.2.3", "v1.2.3", "#aabbcc", "/home", "https://example.org", "a_b", "a-b", "A-1", "AB-123", "1h", "10m", "true",
 )  # fmt: skip
 
 
@@ -72,6 +80,8 @@ def call_examples(tools: Iterable[Tool], count: int) -> tuple[Example, ...]:
     module can make, are passed over.
     """
     usable = [tool for tool in tools if _PLAIN.match(tool.name)]
+    # The machine's own tool first: nothing else shows how a change is spelled.
+    usable.sort(key=lambda tool: tool.name != _PROPOSE)
     step = max(1, -(-len(usable) // MAX_TRIED))
     variants = [list(_examples(tool, count)) for tool in usable[::step]]
     variants = [found for found in variants if found]
@@ -111,16 +121,28 @@ def _examples(tool: Tool, count: int) -> Iterator[Example]:
 def _spread(variants: list[list[Example]], count: int) -> list[list[Example]]:
     """``count`` of them: of each stretch of the catalogue the shortest reply, one without arguments only if need be."""
     edges = [index * len(variants) // count for index in range(count + 1)]
+    if f'"{_PROPOSE}"' in variants[0][0].reply:
+        return [variants[0], *(_spread(variants[1:], count - 1) if count > 1 else ())]
     return [
         min(variants[start:end], key=lambda found: (found[0].reply.endswith(":{}}"), len(found[0].reply)))
-        for start, end in zip(edges, edges[1:], strict=False)
+        for start, end in pairwise(edges)
     ]
 
 
 def _request(name: str, arguments: Mapping[str, Any]) -> str:
+    if told := _told_by_tag(name, arguments):
+        return told
     words = " ".join(_WORDS.findall(name)).lower() or name
     values = ", ".join(_told(arguments))
     return f"{words.capitalize()}{': ' if values else ''}{values}"
+
+
+def _told_by_tag(name: str, arguments: Mapping[str, Any]) -> str | None:
+    changes = arguments.get("changes")
+    if name != _PROPOSE or not isinstance(changes, list) or len(changes) != 1 or not isinstance(changes[0], Mapping):
+        return None
+    asked, named = _BY_TAG.get(str(changes[0].get("kind"))), changes[0].get("name")
+    return asked.replace("{name}", named) if asked and isinstance(named, str) else None
 
 
 def _told(value: Any, key: str = "") -> Iterator[str]:
@@ -149,7 +171,7 @@ def _is_plain(value: Any) -> bool:
 
 def _is_valid(schema: Mapping[str, Any], arguments: Any) -> bool:
     try:
-        return bool(jsonschema_rs.validator_for(schema, retriever=_refuse).is_valid(arguments))
+        return bool(jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments))
     except ValueError:
         return False
 

@@ -1,11 +1,15 @@
 """How the turns of a conversation are marked, by family of models: a table of data.
 
+A GGUF file that is no pin of ours says how its turns are marked by what its template makes of `PROBES`.
 Sources: the chat templates that publishers ship in ``tokenizer_config.json`` and GGUF metadata.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +84,135 @@ PLAIN = Family(
 )
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (CHATML, QWEN3, LLAMA3, GEMMA, PLAIN)}
+
+ChatMessages: TypeAlias = Sequence[Mapping[str, str]]
+
+_SYSTEM, _FIRST, _ANSWER, _SECOND = "Zqsystemavo", "Zqfirstibex", "Zqanswerolm", "Zqsecondyak"
+_TALK = (
+    {"role": "user", "content": _FIRST},
+    {"role": "assistant", "content": _ANSWER},
+    {"role": "user", "content": _SECOND},
+)
+#: Conversations whose bodies are words that no template writes, for ``/apply-template``.
+PROBES: Mapping[str, ChatMessages] = {"system": ({"role": "system", "content": _SYSTEM}, *_TALK), "talk": _TALK}
+
+#: Characters that a marker between two bodies may have; what is longer holds more than markers.
+MAX_MARKER = 160
+#: A marker with one of these says something that is no marker: a date, a web address.
+_ODD = re.compile(r"\b(19|20)\d\d\b|\bdate\b|https?:", re.IGNORECASE)
+
+
+def family_from_template(applied: Mapping[str, str | None], *, bos: str = "") -> tuple[Family, str | None]:
+    """The family of a model, read off what its chat template made of `PROBES`, and a notice for a person, if any.
+
+    ``applied`` holds the text for each probe, ``None`` where the template failed on it. ``bos`` is the text of the
+    token that the engine would put before a prompt by itself, which templates are shown without. A template that
+    can't be read (it repeats, changes or drops what it is given) gives ChatML, and the notice says so.
+    """
+    whole, talk = applied.get("system"), applied.get("talk")
+    if not bos and whole and talk and (lead := _lead(whole, talk)):
+        bos, whole, talk = lead, whole[len(lead) :], talk[len(lead) :]
+    pieces = _split(whole.removeprefix(bos), (_SYSTEM, _FIRST, _ANSWER, _SECOND)) if whole else None
+    bare = _split(talk.removeprefix(bos), (_FIRST, _ANSWER, _SECOND)) if talk else None
+    for family in FAMILIES.values():
+        if _is(family, pieces, bare):
+            return replace(family, bos=bos or family.bos), None
+    family = _derived(pieces, bare)
+    if family is not None:
+        return replace(family, bos=bos), None
+    return replace(CHATML, bos=bos), (
+        "The chat template of this model can't be read; its prompt is written as ChatML, which it may follow badly."
+    )
+
+
+async def probe_family(
+    apply: Callable[[ChatMessages], Awaitable[str]], *, bos: str = "", failures: tuple[type[Exception], ...] = ()
+) -> tuple[Family, str | None]:
+    """`family_from_template` with the texts that ``apply`` gives; its ``failures`` mean that the template failed."""
+    applied: dict[str, str | None] = {}
+    for name, messages in PROBES.items():
+        try:
+            applied[name] = await apply(messages)
+        except failures:
+            applied[name] = None
+    return family_from_template(applied, bos=bos)
+
+
+def _split(text: str, bodies: Sequence[str]) -> list[str] | None:
+    """What stands before, between and after the bodies; ``None`` unless each is there once, in order."""
+    if any(text.count(body) != 1 for body in bodies):
+        return None
+    pieces = []
+    for body in bodies:
+        before, found, text = text.partition(body)
+        if not found:
+            return None
+        pieces.append(before)
+    return [*pieces, text]
+
+
+def _lead(whole: str, talk: str) -> str:
+    """A BOS token that the template itself writes: a marker that begins both texts and is nowhere else in them."""
+    found = re.match(r"<[^<>\s]{1,32}>", whole)
+    lead = found.group() if found else ""
+    return lead if talk.startswith(lead) and whole.count(lead) == talk.count(lead) == 1 else ""
+
+
+def _is(family: Family, pieces: list[str] | None, bare: list[str] | None) -> bool:
+    """Whether a family writes the probes so, whatever words the template adds to a system turn, or as one."""
+    turns = [family.user.after + family.assistant.before, family.assistant.after + family.user.before]
+    turns.append(family.user.after + family.reply)
+    if bare is None or bare[1:] != turns or not bare[0].endswith(family.user.before):
+        return False
+    if pieces is None:
+        return family.system is None
+    if pieces[2:] != turns:
+        return False
+    if family.system is None:
+        return pieces[0] == family.user.before and not pieces[1].strip()
+    return pieces[0].startswith(family.system.before) and pieces[1] == family.system.after + family.user.before
+
+
+def _derived(pieces: list[str] | None, bare: list[str] | None) -> Family | None:
+    """A family of the markers that stand between the bodies; ``None`` where they are more, or less, than markers."""
+    if bare is None or (pieces is not None and pieces[2:] != bare[1:]):
+        return None
+    asked, answered, tail = bare[1:]
+    if any(not piece or len(piece) > MAX_MARKER or _ODD.search(piece) for piece in bare[1:]):
+        return None
+    own = pieces[:2] if pieces is not None and pieces[1].strip() else None
+    if own and any(len(piece) > MAX_MARKER or _ODD.search(piece) for piece in own):
+        return None
+    # The template may write a system turn of its own before the first user: only the common end is the marker.
+    before = _common([answered[::-1], bare[0][::-1]])[::-1]
+    before = before[_opening(own[0] if own else before, before) :]
+    if not before.strip():
+        return None
+    cut = _opening(before, asked) or len(_common([asked, tail]))
+    user, reply, end = Markers(before, asked[:cut]), tail[cut:], answered.removesuffix(before)
+    if not tail.startswith(user.after) or not (user.after + reply).strip():
+        return None
+    system = None
+    if own and own[1].endswith(before):
+        system = Markers(own[0], own[1].removesuffix(before))
+    if reply.rstrip().endswith("<think>"):
+        # The envelope has no room for a thought: close the one that the template opens.
+        reply = reply.rstrip() + "\n\n</think>\n\n"
+    stop = tuple(dict.fromkeys(text for text in (end.strip(), before.strip()) if len(text) >= 2))
+    return Family("template", system, user, Markers(asked[cut:], end), reply, stop, alternates=True)
+
+
+def _common(texts: Sequence[str]) -> str:
+    """The longest beginning of two texts that they share."""
+    first, second = texts
+    length = next((n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(map(len, texts)))
+    return first[:length]
+
+
+def _opening(opener: str, text: str) -> int:
+    """Where in ``text`` a turn opens as ``opener`` does: the last place of the longest beginning that is there."""
+    for length in range(len(opener), 1, -1):
+        place = text.rfind(opener[:length])
+        if place >= 0:
+            return place
+    return 0

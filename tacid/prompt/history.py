@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -56,7 +57,7 @@ def history_turns(messages: Sequence[Message], *, envelope: bool) -> list[Turn]:
 
 
 def _answered(calls: Sequence[Call], messages: Sequence[Message], index: int) -> list[tuple[Call, int | None]]:
-    """Each call with the index of its result among the tool messages that follow: by id, else by name, else by order."""
+    """Each call with the index of its result among the tool messages that follow: by id, by name or by order."""
     results: list[int] = []
     for position in range(index + 1, len(messages)):
         if messages[position].role != "tool":
@@ -96,15 +97,13 @@ def _called(one: Call, *, envelope: bool) -> str:
 
 
 def _result(name: str | None, content: str) -> str:
-    """A result in a frame of ours: JSON where it is JSON, else a JSON string; no marker and no order in it stands bare."""
+    """A result in a frame of ours: JSON as it is, all else as a JSON string."""
     of = f" of {quote(name, shown=True)}" if name else ""
     left_out = len(content) - MAX_RESULT
     value: Any = content
     if left_out <= 0 and content.lstrip()[:1] in ("{", "["):
-        try:
+        with contextlib.suppress(InputError):
             value = loads(content, "A result")
-        except InputError:
-            pass
     note = f" (cut: {left_out:,} more characters)" if left_out > 0 else ""
     shown = value[:MAX_RESULT] if isinstance(value, str) else value
     return f"Result{of}{note}: {dumps(shown, shown=True)}"
