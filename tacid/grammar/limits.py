@@ -26,3 +26,11 @@ TREE_GROUPS: Final = 24
 MAX_GRAMMAR_BYTES: Final = 2 * 1024 * 1024
 #: Printed bytes of one list's prefix tree from which the list becomes a gate.
 GATE_BYTES: Final = 64 * 1024
+#: Elements of all rules once the engine has unrolled its repeats.
+MAX_ELEMENTS: Final = 4_000_000
+#: Ways in which a rule, or a choice, can begin: each is a stack of the engine's, and it compares them in pairs.
+MAX_STARTS: Final = 4096
+#: Rules that begin with a rule that begins with a rule …; the engine's check for left recursion recurses.
+MAX_STARTS_DEEP: Final = 2000
+#: Paths along which rules begin, in all; the engine's check for left recursion follows each one anew.
+MAX_START_VISITS: Final = 1_000_000

@@ -1,0 +1,342 @@
+"""The check that every grammar passes before an engine, or anybody, sees it.
+
+A grammar of ours that fails here is a fault of ours. What is refused is what a real engine refuses, hangs on or
+crashes on (`tacid.grammar.limits`), and what can't mean anything: a rule that nothing reaches or that never ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tacid.errors import CompilerBug
+from tacid.grammar import limits
+from tacid.grammar.nodes import Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
+from tacid.grammar.printer import children
+from tacid.jsontext import quote
+
+# What a node can give, from best to worst; a sequence is as bad as its worst item, a choice as good as its best.
+_MAYBE_EMPTY, _NEVER_EMPTY, _NOTHING = 0, 1, 2
+
+
+def verify(rules: Mapping[str, Node], root: str = "root") -> None:
+    """Raise ``CompilerBug`` with the rule's name for the first fault found; time is linear in the nodes.
+
+    Faults: no root; a bad rule name; a reference to no rule; a rule that the root doesn't reach (a gate counts as a
+    reference); a rule without any finite text; left recursion, behind items that may be empty too; NUL or half a
+    surrogate pair; empty or reversed classes; a choice of nothing; bounds that are reversed, above `MAX_REPEAT`,
+    or too large for the group repeated; a repeat of what may be empty, or of another counted repeat; nesting and
+    sizes beyond `tacid.grammar.limits`.
+    """
+    if root not in rules:
+        raise CompilerBug(f"The grammar has no rule {root} to start from.")
+    looks = {name: _look(name, node) for name, node in rules.items()}
+    for name, look in looks.items():
+        for reference in look.references:
+            if reference not in rules:
+                raise CompilerBug(f"The rule {name} refers to {quote(reference, shown=True)}, which is no rule.")
+    order = _order(looks, root)
+    if len(order) < len(rules):
+        lost = next(name for name in rules if name not in set(order))
+        raise CompilerBug(f"The rule {lost} is reached from nowhere; drop it or refer to it.")
+    worth = _worth(rules, looks, order)
+    for name in order:
+        if worth[name] == _NOTHING:
+            raise CompilerBug(f"The rule {name} matches no finite text; give it an alternative that ends.")
+    for name, look in looks.items():
+        for repeat in look.repeats:
+            _check_repeated(name, repeat, rules, worth)
+    _check_starts(rules, worth)
+    elements = sum(look.elements for look in looks.values())
+    if elements > limits.MAX_ELEMENTS:
+        raise CompilerBug(
+            f"The grammar grows to {elements:,} elements in the engine; the limit is {limits.MAX_ELEMENTS:,}."
+        )
+
+
+@dataclass(slots=True)
+class _Look:
+    """What one pass over a rule finds: names it refers to, its repeats, its size once the engine has unrolled it."""
+
+    references: dict[str, None] = field(default_factory=dict)
+    repeats: list[Repeat] = field(default_factory=list)
+    elements: int = 1
+
+
+def _look(name: str, node: Node) -> _Look:
+    if not limits.RULE_NAME.fullmatch(name) or len(name) > limits.MAX_RULE_NAME:
+        raise CompilerBug(f"The rule name {quote(name, shown=True)} is none that the engine takes.")
+    look = _Look()
+    inline, _ = _measure(name, node, look, 1, 0)
+    look.elements += inline
+    return look
+
+
+def _measure(name: str, node: Node, look: _Look, deep: int, groups: int) -> tuple[int, int]:
+    """Check a node by itself; the elements that it puts into its rule, and how many rules the engine makes for it."""
+    if isinstance(node, Lit):
+        _check_text(name, node.text)
+        return len(node.text), 0
+    if deep > limits.MAX_NODES_DEEP or groups > limits.MAX_GROUPS:
+        raise CompilerBug(
+            f"The rule {name} nests deeper than {limits.MAX_GROUPS} groups or {limits.MAX_NODES_DEEP} nodes; "
+            "cut it into several rules."
+        )
+    if isinstance(node, (Ref, Gate)):
+        look.references[node.name] = None
+        return 1, 0
+    if isinstance(node, Chars):
+        _check_ranges(name, node)
+        return 2 * len(node.ranges) or 1, 0
+    if isinstance(node, Seq):
+        inline = made = 0
+        for item in node.items:
+            below = _measure(name, item, look, deep + 1, groups + (type(item) is Alt))
+            inline += below[0]
+            made += below[1]
+        return inline, made
+    if isinstance(node, Alt):
+        if not node.options:
+            raise CompilerBug(f"The rule {name} has a choice of nothing.")
+        if len(node.options) > limits.MAX_STARTS:
+            raise CompilerBug(
+                f"The rule {name} has a choice of {len(node.options):,}; the limit is {limits.MAX_STARTS:,}. Use a tree."
+            )
+        inline = made = 0
+        for option in node.options:
+            below = _measure(name, option, look, deep + 1, groups)
+            inline += below[0] + 1
+            made += below[1]
+        if deep == 1:
+            return inline, made
+        look.elements += inline
+        return 1, made + 1
+    return _measure_repeat(name, node, look, deep, groups)
+
+
+def _measure_repeat(name: str, node: Repeat, look: _Look, deep: int, groups: int) -> tuple[int, int]:
+    low, high = node.min, node.max
+    if low < 0 or (high is not None and high < low):
+        raise CompilerBug(f"The rule {name} repeats at least {low} and at most {high} times.")
+    if max(low, high or 0) > limits.MAX_REPEAT:
+        raise CompilerBug(f"The rule {name} repeats {max(low, high or 0):,} times; the limit is {limits.MAX_REPEAT:,}.")
+    item = node.item
+    grouped = isinstance(item, (Alt, Repeat)) or (isinstance(item, Seq) and len(item.items) > 1)
+    inline, made = _measure(name, item, look, deep + 1, groups + grouped)
+    repeated = 1
+    if grouped:
+        if not isinstance(item, Alt):
+            look.elements += inline
+            inline, made = 1, made + 1
+        # The engine counts names that it meets for the first time within the group, too.
+        repeated = made + len(_names(item))
+    bound = high or low or 1
+    if repeated * bound > limits.MAX_REPEATED_RULES:
+        raise CompilerBug(
+            f"The rule {name} repeats a group of {repeated:,} rules {bound:,} times; name the group as a rule."
+        )
+    optional = 1 if high is None else high - low
+    look.elements += optional * (inline + 3)
+    if bound > 1 or high is None:
+        look.repeats.append(node)
+    return low * inline + 1, made + optional
+
+
+def _names(node: Node) -> set[str]:
+    names: set[str] = set()
+    nodes = [node]
+    while nodes:
+        one = nodes.pop()
+        if isinstance(one, Ref):
+            names.add(one.name)
+        else:
+            nodes.extend(children(one))
+    return names
+
+
+def _check_text(name: str, text: str) -> None:
+    if "\0" in text:
+        raise CompilerBug(f"The rule {name} has a NUL in a literal; write it as an escape of JSON.")
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise CompilerBug(f"The rule {name} has half a surrogate pair in a literal; write it as an escape of JSON.")
+
+
+def _check_ranges(name: str, node: Chars) -> None:
+    if not node.ranges and not node.negated:
+        raise CompilerBug(f"The rule {name} has a class without characters.")
+    last = -1
+    for low, high in node.ranges:
+        if not last < low <= high <= 0x10FFFF:
+            raise CompilerBug(f"The rule {name} has a class that is reversed, unsorted or beyond Unicode.")
+        if low == high == 0 and not node.negated:
+            raise CompilerBug(f"The rule {name} has a NUL in a class; write it as an escape of JSON.")
+        if not node.negated and (0xD800 <= low <= 0xDFFF or 0xD800 <= high <= 0xDFFF):
+            raise CompilerBug(f"The rule {name} has half a surrogate pair in a class; write it as an escape of JSON.")
+        last = high
+
+
+def _order(looks: Mapping[str, _Look], root: str) -> list[str]:
+    """The rules that the root reaches, each after those it refers to, except where they refer back."""
+    order: list[str] = []
+    seen = {root}
+    path = [(root, iter(looks[root].references))]
+    while path:
+        name, references = path[-1]
+        for reference in references:
+            if reference not in seen:
+                seen.add(reference)
+                path.append((reference, iter(looks[reference].references)))
+                break
+        else:
+            order.append(name)
+            path.pop()
+    return order
+
+
+def _worth(rules: Mapping[str, Node], looks: Mapping[str, _Look], order: Iterable[str]) -> dict[str, int]:
+    """For each rule whether it may be empty, is never empty, or has no finite text at all."""
+    worth = dict.fromkeys(rules, _NOTHING)
+    users: dict[str, list[str]] = {}
+    for name, look in looks.items():
+        for reference in look.references:
+            users.setdefault(reference, []).append(name)
+    due = dict.fromkeys(order)
+    while due:
+        # Each rule gets better at most twice, so this ends; in this order most are right at once.
+        again: dict[str, None] = {}
+        while due:
+            name = next(iter(due))
+            del due[name]
+            value = _value(rules[name], worth)
+            if value < worth[name]:
+                worth[name] = value
+                again.update((user, None) for user in users.get(name, ()) if worth[user] > value and user not in due)
+        due = again
+    return worth
+
+
+def _value(node: Node, worth: Mapping[str, int]) -> int:
+    if isinstance(node, Lit):
+        return _NEVER_EMPTY if node.text else _MAYBE_EMPTY
+    if isinstance(node, Seq):
+        return max((_value(item, worth) for item in node.items), default=_MAYBE_EMPTY)
+    if isinstance(node, Alt):
+        return min(_value(option, worth) for option in node.options)
+    if isinstance(node, Ref):
+        return worth[node.name]
+    if isinstance(node, Gate):
+        return max(_NEVER_EMPTY, worth[node.name])
+    if isinstance(node, Repeat):
+        return _value(node.item, worth) if node.min else _MAYBE_EMPTY
+    return _NEVER_EMPTY
+
+
+def _check_repeated(name: str, repeat: Repeat, rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
+    if _value(repeat.item, worth) == _MAYBE_EMPTY:
+        raise CompilerBug(f"The rule {name} repeats something that may be empty; repeat what isn't.")
+    if _stretches(repeat.item, repeat.max is not None, rules, worth):
+        raise CompilerBug(f"The rule {name} repeats a counted repeat with nothing between; the engine would hang.")
+
+
+def _stretches(node: Node, counted: bool, rules: Mapping[str, Node], worth: Mapping[str, int]) -> bool:
+    """Whether the node can be a repeat of varying length and nothing else, one of the two repeats being counted."""
+    nodes, seen = [node], set[str]()
+    while nodes:
+        one = nodes.pop()
+        if isinstance(one, Repeat):
+            if (one.max is None or one.max > 1) and one.max != one.min and (counted or one.max is not None):
+                return True
+            nodes.append(one.item)
+        elif isinstance(one, Alt):
+            nodes.extend(one.options)
+        elif isinstance(one, Seq):
+            solid = [item for item in one.items if _value(item, worth) != _MAYBE_EMPTY]
+            nodes.extend(solid if len(solid) == 1 else () if solid else one.items)
+        elif isinstance(one, Ref) and one.name not in seen:
+            seen.add(one.name)
+            nodes.append(rules[one.name])
+    return False
+
+
+@dataclass(slots=True)
+class _Start:
+    """Where a rule can begin: characters, groups and rules met there, as often as the engine's own check meets them."""
+
+    characters: int = 0
+    groups: int = 0
+    rules: list[str] = field(default_factory=list)
+
+
+def _check_starts(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
+    starts: dict[str, _Start] = {}
+    for name, node in rules.items():
+        starts[name] = start = _Start()
+        _begin(node, start, worth)
+    calls: dict[str, int] = {}
+    deep: dict[str, int] = {}
+    wide: dict[str, int] = {}
+    on_path: set[str] = set()
+    for first in rules:
+        path = [first]
+        while path:
+            name = path[-1]
+            if name in calls:
+                path.pop()
+                continue
+            start = starts[name]
+            if name not in on_path:
+                on_path.add(name)
+                for below in start.rules:
+                    if below in on_path:
+                        raise CompilerBug(f"The rule {name} is left recursive through {below}; let it begin otherwise.")
+                waiting = [below for below in start.rules if below not in calls]
+                if waiting:
+                    path.extend(dict.fromkeys(waiting))
+                    continue
+            on_path.discard(name)
+            path.pop()
+            calls[name] = 1 + start.groups + sum(calls[below] for below in start.rules)
+            deep[name] = 1 + max((deep[below] for below in start.rules), default=0)
+            wide[name] = start.characters + sum(wide[below] for below in start.rules)
+    _check_limits(calls, deep, wide)
+
+
+def _check_limits(calls: Mapping[str, int], deep: Mapping[str, int], wide: Mapping[str, int]) -> None:
+    for name, depth in deep.items():
+        if depth > limits.MAX_STARTS_DEEP:
+            raise CompilerBug(
+                f"The rule {name} begins with a rule that begins with a rule, {depth:,} deep; "
+                f"the limit is {limits.MAX_STARTS_DEEP:,}."
+            )
+        if wide[name] > limits.MAX_STARTS:
+            raise CompilerBug(
+                f"The rule {name} can begin in {wide[name]:,} ways; the limit is {limits.MAX_STARTS:,}: "
+                "share what the ways begin with."
+            )
+    if sum(calls.values()) > limits.MAX_START_VISITS:
+        worst = max(calls, key=calls.__getitem__)
+        raise CompilerBug(
+            f"The rule {worst} can begin along {calls[worst]:,} paths, and the engine would follow each; "
+            "share what they begin with."
+        )
+
+
+def _begin(node: Node, start: _Start, worth: Mapping[str, int]) -> bool:
+    """Add where a node can begin; whether it may be empty, so that what follows it is a beginning too."""
+    if isinstance(node, Lit):
+        start.characters += 1
+        return not node.text
+    if isinstance(node, Seq):
+        return all(_begin(item, start, worth) for item in node.items)
+    if isinstance(node, Alt):
+        start.groups += 1
+        empty = [_begin(option, start, worth) for option in node.options]
+        return any(empty)
+    if isinstance(node, Ref):
+        start.rules.append(node.name)
+        return worth[node.name] == _MAYBE_EMPTY
+    if isinstance(node, Repeat):
+        start.groups += 1
+        return _begin(node.item, start, worth) or node.min == 0
+    start.characters += 1
+    return False
