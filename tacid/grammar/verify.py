@@ -100,7 +100,7 @@ def _measure(name: str, node: Node, look: _Look, deep: int, groups: int) -> tupl
             raise CompilerBug(f"The rule {name} has a choice of nothing.")
         if len(node.options) > limits.MAX_STARTS:
             raise CompilerBug(
-                f"The rule {name} has a choice of {len(node.options):,}; the limit is {limits.MAX_STARTS:,}. Use a tree."
+                f"The rule {name} has a choice of {len(node.options):,}, over {limits.MAX_STARTS:,}; use a tree."
             )
         inline = made = 0
         for option in node.options:
