@@ -38,6 +38,7 @@ class EngineConfig(_Section):
     slots: int = Field(1, ge=1, le=64, description="Requests that are sampled side by side.")
     extra_args: tuple[str, ...] = Field((), description="Further arguments for llama-server.")
     start_timeout: float = Field(120.0, gt=0, description="Seconds until a started engine must be ready.")
+    reply_timeout: float = Field(120.0, gt=0, description="Seconds without any sign of life before it counts as wedged.")
 
 
 class ModelConfig(_Section):

@@ -1,0 +1,64 @@
+"""What many tests share: real models, and real engines that run as long as the tests do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tacid.config import EngineConfig
+from tacid.engine.download import fetch
+from tacid.engine.find import EngineSpec, find_engine
+from tacid.engine.pins import find_pin
+from tacid.engine.process import Engine, start_engine
+from tests.engine.random_model import make_random_model
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """Where the models of the tests are kept from one run to the next: ``$TACID_TEST_MODELS``, or a cache of the person's."""
+    return Path(os.environ.get("TACID_TEST_MODELS") or Path.home() / ".cache" / "tacid-tests")
+
+
+@pytest.fixture(scope="session")
+def smollm2(models_dir: Path) -> Path:
+    """SmolLM2-135M-Instruct, fetched by tacid's own code and verified."""
+    return fetch(find_pin("smollm2"), models_dir)
+
+
+@pytest.fixture(scope="session")
+def random_model(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with random weights and SmolLM2's words."""
+    return make_random_model(tmp_path_factory.mktemp("models") / "random.gguf", smollm2)
+
+
+@pytest.fixture(scope="session")
+def engine_config() -> EngineConfig:
+    """The settings of the engines of the tests; ``$TACID_TEST_LLAMA_SERVER`` names a llama-server to use instead of the package."""
+    binary = os.environ.get("TACID_TEST_LLAMA_SERVER")
+    return EngineConfig(binary=Path(binary) if binary else None, slots=2, context=8192)
+
+
+@pytest.fixture(scope="session")
+def engine_spec(engine_config: EngineConfig) -> EngineSpec:
+    """The engine that the tests use."""
+    return find_engine(engine_config)
+
+
+@pytest_asyncio.fixture(scope="session")
+async def engine(smollm2: Path, engine_spec: EngineSpec, engine_config: EngineConfig) -> AsyncIterator[Engine]:
+    """A running engine with SmolLM2, for all tests; a test that harms its engine starts one of its own."""
+    async with start_engine(engine_spec, smollm2, engine_config, flash_attention=False) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="session")
+async def random_engine(
+    random_model: Path, engine_spec: EngineSpec, engine_config: EngineConfig
+) -> AsyncIterator[Engine]:
+    """A running engine with the random model."""
+    async with start_engine(engine_spec, random_model, engine_config) as running:
+        yield running
