@@ -1,0 +1,243 @@
+"""From a schema, or a catalogue of tools, to a grammar that admits what fits, with a report of where it admits more.
+
+>>> from tacid.grammar import compile_schema
+>>> compile_schema({"type": "boolean"}).text.splitlines()
+['root ::= boolean', 'boolean ::= "true" | "false"']
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from types import MappingProxyType
+from typing import Any
+
+from tacid.catalogue import AUTO, Catalogue, Choice, Schema, Tool
+from tacid.errors import GrammarError
+from tacid.grammar import limits
+from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
+from tacid.grammar.dispatch import dispatch
+from tacid.grammar.envelope import envelope, put_call
+from tacid.grammar.nodes import Node
+from tacid.grammar.primitives import OBJECT, PRIMITIVES, VALUE
+from tacid.grammar.printer import print_rules
+from tacid.grammar.report import LeftOut, Report, Widening
+from tacid.grammar.shapes import references
+from tacid.grammar.verify import verify
+from tacid.jsontext import quote
+
+#: About how many bytes of grammar one tool, or one schema, may take.
+MAX_TOOL_BYTES = 512 * 1024
+#: How often parts of one tool are widened before it is taken as a whole.
+MAX_TRIES = 8
+#: Grammars kept by content.
+CACHED = 64
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A verified grammar: GBNF ``text``, the ``rules`` it prints, a ``report``, and names of rules behind a `Gate`."""
+
+    text: str
+    rules: Mapping[str, Node]
+    report: Report
+    gates: frozenset[str]
+
+
+def compile_schema(schema: Schema, *, open_objects: bool = False) -> Grammar:
+    """The grammar of the canonical texts of what fits ``schema``.
+
+    Objects that declare ``properties`` and say nothing of others are closed, or with ``open_objects`` open. Raises
+    ``GrammarError`` for a schema that nothing fits, ``CompilerBug`` where the result doesn't verify.
+    """
+    builder = Builder()
+    compiled, widenings = _compile(builder, schema, 0, None, open_objects)
+    if isinstance(compiled, Nothing):
+        raise GrammarError(f"Nothing fits the schema: at {_shown(compiled.pointer)} {compiled.reason}.")
+    return _finish(builder, compiled, widenings, (), {})
+
+
+def compile_catalogue(
+    tools: Catalogue | Iterable[Tool], *, choice: Choice = AUTO, open_objects: bool = False
+) -> Grammar:
+    """The grammar of one call of one of ``tools``, or of an answer, as ``choice`` lets it be.
+
+    A tool that no call fits is left out and reported. Raises ``GrammarError``: a call is demanded and none can be
+    made, or the tool named isn't there; ``CatalogueError``: two tools of one name; ``CompilerBug``.
+    """
+    catalogue = tools if isinstance(tools, Catalogue) else Catalogue(tuple(tools))
+    key = _cache_key(catalogue, choice, open_objects)
+    cached = _CACHE.get(key)
+    if cached is None:
+        cached = _compile_catalogue(catalogue, choice, open_objects)
+        _CACHE.put(key, cached)
+    return cached
+
+
+def _compile_catalogue(catalogue: Catalogue, choice: Choice, open_objects: bool) -> Grammar:
+    if choice.mode == "named" and (choice.name is None or choice.name not in catalogue):
+        raise GrammarError(f"There is no tool {_shown(choice.name or '')} to choose; choose one that is offered.")
+    builder = Builder()
+    calls: dict[str, Node] = {}
+    widenings: list[Widening] = []
+    left_out: list[LeftOut] = []
+    owners: dict[str, str] = {}
+    same: dict[str, tuple[Compiled, tuple[Widening, ...]]] = {}
+    for index, tool in enumerate(catalogue):
+        if choice.mode == "none" or (choice.mode == "named" and tool.name != choice.name):
+            continue
+        mark = len(builder.rules)
+        key = _dumped(tool.parameters)
+        if key is not None and key in same:
+            compiled, found = same[key]
+        else:
+            compiled, found = _compile(builder, tool.parameters, index, tool.name, open_objects)
+            if key is not None:
+                same[key] = (compiled, found)
+        if isinstance(compiled, Nothing):
+            left_out.append(LeftOut(tool.name, compiled.pointer, compiled.reason))
+            continue
+        widenings.extend(
+            found if not found or found[0].tool == tool.name else [replace(w, tool=tool.name) for w in found]
+        )
+        calls[tool.name] = put_call(builder, index, tool.name, compiled)
+        owners.update(dict.fromkeys(builder.since(mark), tool.name))
+    if not calls and choice.mode in ("required", "named"):
+        why = f" ({_shown(left_out[0].tool)}: {left_out[0].reason})" if left_out else ""
+        raise GrammarError(f"A call is demanded and no tool can be called{why}; offer a tool that has a legal call.")
+    root = envelope(builder, calls, say=choice.mode in ("auto", "none"))
+    return _finish(builder, root, widenings, left_out, owners)
+
+
+def _compile(
+    builder: Builder, schema: Schema, index: int, tool: str | None, open_objects: bool
+) -> tuple[Compiled, tuple[Widening, ...]]:
+    """Compile one schema; while it is too large, its costliest part without a list of values becomes any JSON."""
+    forced: frozenset[str] = frozenset()
+    spare = max(limits.MAX_GRAMMAR_BYTES - limits.MAX_GRAMMAR_BYTES // 8 - builder.bytes, 0)
+    for _ in range(MAX_TRIES):
+        scope = Scope(
+            builder,
+            schema,
+            dispatch,
+            index=index,
+            tool=tool,
+            open_objects=open_objects,
+            forced=forced,
+            max_bytes=min(MAX_TOOL_BYTES, spare),
+        )
+        try:
+            return scope.compile(), tuple(scope.widenings.values())
+        except TooLarge:
+            costliest = _costliest(scope)
+            if costliest is None:
+                break
+            forced |= {costliest}
+    if _lists_values(scope, schema):
+        return Nothing("", "its schema is too large, and what could be widened is not enough"), ()
+    whole = OBJECT if isinstance(schema, Mapping) and schema.get("type") == "object" else VALUE
+    return whole, (Widening(tool, "", "", "the schema is too large, so any JSON is admitted"),)
+
+
+def _costliest(scope: Scope) -> str | None:
+    """The pointer of what took most, of the schemas that hold no list of values; never the whole."""
+    for pointer, (_, schema) in sorted(scope.costs.items(), key=lambda item: -item[1][0]):
+        if pointer and not _lists_values(scope, schema):
+            return pointer
+    return None
+
+
+def _lists_values(scope: Scope, schema: Any) -> bool:
+    """Whether an ``enum`` stands anywhere in a schema, or in what it refers to."""
+    waiting, seen = [schema], set[str]()
+    while waiting:
+        place = waiting.pop()
+        if isinstance(place, Mapping):
+            if isinstance(place.get("enum"), list):
+                return True
+            target = scope.target(place.get("$ref"))
+            if target is not None and target[0] not in seen:
+                seen.add(target[0])
+                waiting.append(target[1])
+            waiting.extend(place.values())
+        elif isinstance(place, list):
+            waiting.extend(place)
+    return False
+
+
+def _finish(
+    builder: Builder,
+    root: Node,
+    widenings: Iterable[Widening],
+    left_out: Iterable[LeftOut],
+    owners: Mapping[str, str],
+) -> Grammar:
+    rules = {"root": root, **builder.rules}
+    reached = _reached_primitives(rules)
+    rules = {name: node for name, node in rules.items() if name not in PRIMITIVES or name in reached}
+    verify(rules)
+    text = print_rules(rules)
+    sizes = dict.fromkeys(("", *owners.values()), 0)
+    for line in text.splitlines(keepends=True):
+        sizes[owners.get(line.partition(" ")[0], "")] += len(line.encode())
+    gates = frozenset(name for name in builder.gates if name in rules)
+    report = Report(tuple(widenings), tuple(left_out), MappingProxyType(sizes))
+    return Grammar(text, MappingProxyType(rules), report, gates)
+
+
+def _reached_primitives(rules: Mapping[str, Node]) -> set[str]:
+    """Primitives that rules of the schema lead to, directly or through other primitives."""
+    reached: set[str] = set()
+    waiting = [name for rule, node in rules.items() if rule not in PRIMITIVES for name in references(node)]
+    while waiting:
+        name = waiting.pop()
+        if name in PRIMITIVES and name not in reached:
+            reached.add(name)
+            waiting.extend(references(rules[name]))
+    return reached
+
+
+class _Cache:
+    """The last grammars by what they were compiled from; safe to share between threads."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: OrderedDict[str, Grammar] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: str | None) -> Grammar | None:
+        with self._lock:
+            if key is None or key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+    def put(self, key: str | None, grammar: Grammar) -> None:
+        if key is None:
+            return
+        with self._lock:
+            self._kept[key] = grammar
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+
+_CACHE = _Cache(CACHED)
+
+
+def _cache_key(catalogue: Catalogue, choice: Choice, open_objects: bool) -> str | None:
+    return _dumped([[tool.name, tool.parameters] for tool in catalogue] + [choice.mode, choice.name, open_objects])
+
+
+def _dumped(value: Any) -> str | None:
+    """JSON text as a key; ``None`` for what has none (too deep, or no JSON)."""
+    try:
+        return json.dumps(value)
+    except (RecursionError, TypeError, ValueError):
+        return None
+
+
+def _shown(text: str) -> str:
+    return quote(text, shown=True)

@@ -1,0 +1,302 @@
+"""What the handlers of keywords share while a schema is compiled: rules, references, widenings, bounds.
+
+A `Builder` holds the rules of a whole grammar; a `Scope` compiles the one schema of one tool into it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tacid.catalogue import Schema
+from tacid.grammar.nodes import Gate, Lit, Node, Ref, Seq
+from tacid.grammar.primitives import PRIMITIVES, VALUE
+from tacid.grammar.report import Widening
+from tacid.grammar.shapes import alt, references, weight
+from tacid.grammar.tidy import tidied
+from tacid.schema.merge import ASSERTING, OPEN, merge
+from tacid.schema.refs import Resolver
+
+#: Schemas within schemas that are compiled; below it stands any JSON. Each level is a handful of Python frames.
+MAX_SCHEMA_DEPTH = 64
+#: Schemas that the compiler looks at for one tool, those made by merging included.
+MAX_WORK = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No value fits the schema at ``pointer``, because of ``reason`` (a clause, without a full stop)."""
+
+    pointer: str
+    reason: str
+
+
+Compiled: TypeAlias = Node | Nothing
+
+
+class TooLarge(Exception):
+    """A schema went over a bound of one tool; some part of it must be widened."""
+
+
+class _Pending:
+    """A rule whose name is taken while its schema is still being compiled."""
+
+    __slots__ = ("name", "used")
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.used = False
+
+
+class Builder:
+    """The rules of one grammar; equal rules are one, under the name of the first that needed it."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Node] = dict(PRIMITIVES)
+        self.bytes = 0
+        #: Names of rules behind a `Gate`.
+        self.gates: set[str] = set()
+        self._by_node: dict[Node, Ref] = {}
+
+    def rule(self, name: str, node: Node) -> Ref:
+        """A reference to a rule that is this node."""
+        if isinstance(node, Ref):
+            return node
+        known = self._by_node.get(node)
+        if known is None:
+            known = self._by_node[node] = Ref(name)
+            self.put(name, node)
+        return known
+
+    def put(self, name: str, node: Node) -> None:
+        """Set the rule of a name that was taken before."""
+        self.rules[name] = node
+        self.bytes += len(name) + 6 + weight(node)
+
+    def drop(self, names: list[str]) -> None:
+        """Forget rules that nothing refers to any more."""
+        for name in names:
+            node = self.rules.pop(name, None)
+            if node is not None and self._by_node.get(node) == Ref(name):
+                del self._by_node[node]
+
+    def since(self, mark: int) -> list[str]:
+        """Names of the rules made since there were ``mark`` rules."""
+        return list(self.rules)[mark:]
+
+
+class Scope:
+    """Compiles one schema document into a builder's rules.
+
+    ``forced`` are pointers of schemas that are to be widened to any JSON, because the whole was too large.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        root: Schema,
+        dispatch: Handler,
+        *,
+        index: int,
+        tool: str | None,
+        open_objects: bool,
+        forced: frozenset[str] = frozenset(),
+        max_bytes: int,
+    ) -> None:
+        self.builder = builder
+        self.root = root
+        self.dispatch = dispatch
+        self.index = index
+        self.tool = tool
+        self.open_objects = open_objects
+        self.forced = forced
+        self.resolver = Resolver(root)
+        self.widenings: dict[tuple[str, str], Widening] = {}
+        #: How much work and text each schema took, and what it says; for choosing what to widen.
+        self.costs: dict[str, tuple[int, Schema]] = {}
+        self.depth = 0
+        self.work = 0
+        self.stop = builder.bytes + max_bytes
+        self._made = 0
+        self._memo: dict[str, Compiled | _Pending] = {}
+        self._discarded = False
+        self._looped = False
+
+    def compile(self) -> Compiled:
+        """The node of the whole document. Rules that a dead end left behind are gone again.
+
+        Raises `TooLarge` where the schema goes over a bound; its rules are gone then too.
+        """
+        mark, size = len(self.builder.rules), self.builder.bytes
+        try:
+            compiled = self.node(self.root, "")
+            if isinstance(compiled, Nothing):
+                self._undo(mark, size)
+            elif self._looped or self._discarded:
+                compiled = self._tidy(compiled, mark)
+        except TooLarge:
+            self._undo(mark, size)
+            raise
+        return compiled
+
+    def node(self, schema: Any, pointer: str) -> Compiled:
+        """The node of one schema; ``pointer`` is where it stands."""
+        if schema is True:
+            return VALUE
+        if schema is False:
+            return Nothing(pointer, "the schema is false")
+        if not isinstance(schema, Mapping):
+            self.widen(pointer, "", "this is no JSON Schema, so any JSON is admitted")
+            return VALUE
+        if pointer in self.forced:
+            self.widen(pointer, "", "the schema is too large here, so any JSON is admitted")
+            return VALUE
+        if self.depth >= MAX_SCHEMA_DEPTH:
+            self.widen(pointer, "", f"schemas nest deeper than {MAX_SCHEMA_DEPTH} here, so any JSON is admitted")
+            return VALUE
+        self.work += 1
+        if self.work > MAX_WORK or self.builder.bytes > self.stop:
+            raise TooLarge
+        before, rules = self.work + self.builder.bytes, len(self.builder.rules)
+        self.depth += 1
+        try:
+            compiled = self.dispatch(self, schema, pointer)
+            if isinstance(compiled, Nothing) and len(self.builder.rules) > rules:
+                self.discard()
+            return compiled
+        finally:
+            self.depth -= 1
+            cost = self.work + self.builder.bytes - before
+            if cost > 200:
+                known = self.costs.get(pointer, (0, schema))
+                self.costs[pointer] = (known[0] + cost, schema)
+
+    def once(self, key: str, schema: Schema, pointer: str) -> Compiled:
+        """The node of a schema that may come to itself again: its rule's name is taken before it is compiled."""
+        known = self._memo.get(key)
+        if isinstance(known, _Pending):
+            known.used = self._looped = True
+            if not known.name:
+                known.name = self.name("ref")
+                # Holds the rule's place among the rules, so that the order is that of first need.
+                self.builder.rules[known.name] = Lit("")
+            return Ref(known.name)
+        if known is not None:
+            return known
+        pending = self._memo[key] = _Pending()
+        compiled = self.node(schema, pointer)
+        if pending.used:
+            self.builder.put(pending.name, alt(()) if isinstance(compiled, Nothing) else compiled)
+            compiled = Ref(pending.name)
+        elif not isinstance(compiled, (Nothing, Ref, Lit, Gate)):
+            compiled = self.rule("ref", compiled)
+        self._memo[key] = compiled
+        return compiled
+
+    def merged(self, schema: Schema, pointer: str) -> Compiled:
+        """The node of a schema made by merging; the same content is compiled once, so that recursion ends."""
+        try:
+            key = json.dumps(schema)
+        except RecursionError:
+            raise TooLarge from None
+        return self.once("merged " + key, schema, pointer)
+
+    def name(self, kind: str) -> str:
+        """A fresh rule name."""
+        self._made += 1
+        return f"{kind}-{self.index}-{self._made}"
+
+    def rule(self, kind: str, node: Node) -> Ref:
+        """A reference to a rule with this node, new or known."""
+        return self.builder.rule(self.name(kind), node)
+
+    def small(self, kind: str, node: Node) -> Node:
+        """The node itself where it is about as short as a reference, else a reference to its rule."""
+        if isinstance(node, (Ref, Lit, Gate)) or (isinstance(node, Seq) and not node.items):
+            return node
+        return self.rule(kind, node)
+
+    def gate(self, node: Node) -> Gate:
+        """A choice of its own, whose text isn't part of the whole grammar's."""
+        size = self.builder.bytes
+        gate = Gate(self.rule("enum", node).name)
+        self.builder.bytes = size
+        self.builder.gates.add(gate.name)
+        return gate
+
+    def widen(self, pointer: str, keyword: str, reason: str) -> None:
+        """Record that the grammar admits more here than ``keyword`` does."""
+        self.widenings.setdefault((pointer, keyword), Widening(self.tool, pointer, keyword, reason))
+
+    def discard(self) -> None:
+        """Say that something compiled won't be used, so that its rules are looked for at the end."""
+        self._discarded = True
+
+    def flat(self, schema: Any, seen: frozenset[str] = frozenset()) -> Schema | None:
+        """The schema with no reference and no ``allOf`` at its top; ``None`` where that can't be had.
+
+        Raises `TooLarge` where parts multiply.
+        """
+        self.work += 1
+        if self.work > MAX_WORK:
+            raise TooLarge
+        if not isinstance(schema, Mapping):
+            return schema if isinstance(schema, bool) else None
+        parts: list[Any] = []
+        rest: Mapping[str, Any] = schema
+        if "$ref" in schema:
+            target = self.target(schema["$ref"])
+            if target is None or target[0] in seen or len(seen) > 32:
+                return None
+            seen = seen | {target[0]}
+            if self.resolver.legacy:
+                return self.flat(target[1], seen)
+            parts.append(target[1])
+            rest = {k: v for k, v in schema.items() if k != "$ref"}
+        if isinstance(rest.get("allOf"), list):
+            parts.extend(rest["allOf"])
+            rest = {k: v for k, v in rest.items() if k != "allOf"}
+        whole: Schema | None = rest
+        for part in parts:
+            inner = self.flat(part, seen)
+            whole = None if inner is None or whole is None else merge(whole, inner)
+        return whole
+
+    def target(self, ref: Any) -> tuple[str, Schema] | None:
+        """The pointer and schema that a reference leads to, or ``None``."""
+        return self.resolver.resolve(ref) if isinstance(ref, str) else None
+
+    def _undo(self, mark: int, size: int) -> None:
+        self.builder.drop(self.builder.since(mark))
+        self.builder.bytes = size
+
+    def _tidy(self, compiled: Node, mark: int) -> Compiled:
+        names = self.builder.since(mark)
+        made = {name: self.builder.rules[name] for name in names}
+        kept, start = tidied(made, compiled) if self._looped else (made, compiled)
+        if start is None:
+            self.builder.drop(names)
+            return Nothing("", "every value that fits would have to hold another one without end")
+        reached: set[str] = set()
+        waiting = list(references(start))
+        while waiting:
+            name = waiting.pop()
+            if name in kept and name not in reached:
+                reached.add(name)
+                waiting.extend(references(kept[name]))
+        self.builder.drop([name for name in names if name not in reached])
+        for name in names:
+            if name in reached and kept[name] is not made[name]:
+                self.builder.rules[name] = kept[name]
+        return start
+
+
+def assertions(schema: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    """The keywords of a schema that can refuse an instance, less those named."""
+    return {k: v for k, v in schema.items() if (k in ASSERTING or k == OPEN) and k not in without}
+
+
+#: Compiles one schema, which stands at a pointer.
+Handler: TypeAlias = "Callable[[Scope, Mapping[str, Any], str], Compiled]"
