@@ -16,7 +16,8 @@ TacidError                     exit code 1
 │  └─ ContextExceeded          prompt longer than the model's context
 └─ ReplyError                  what the model wrote
    ├─ ReplyTruncated           cut off in mid-call
-   └─ CallInvalid              failed its schema twice
+   ├─ CallInvalid              failed its schema twice
+   └─ ProposalInvalid          a proposal of changes that its types don't take
 """
 
 from __future__ import annotations
@@ -93,3 +94,11 @@ class ReplyTruncated(ReplyError):
 
 class CallInvalid(ReplyError):
     """The arguments of a call failed their schema, twice."""
+
+
+class ProposalInvalid(ReplyError):
+    """A proposal that its types don't take. ``pointer`` (RFC 6901) names the field in the arguments."""
+
+    def __init__(self, message: str, *, pointer: str) -> None:
+        super().__init__(message)
+        self.pointer = pointer
