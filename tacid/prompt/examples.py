@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import jsonschema_rs
-
-from tacid.catalogue import Tool
+from tacid.catalogue import Catalogue, Tool
 from tacid.jsontext import dumps
+from tacid.schema.refs import Resolver
+from tacid.schema.validate import Validators
 
 #: Characters of an example's arguments; a longer one teaches its length.
 MAX_ARGUMENTS = 240
@@ -39,6 +39,7 @@ _BY_TAG: Mapping[str, str] = {
     "service_restart": "Restart {name}", "package_add": "Install {name}", "package_remove": "Uninstall {name}",
     "user_add": "Create the user {name}", "user_remove": "Remove the user {name}",
 }  # fmt: skip
+_BY_TOOL: Mapping[str, str] = {"facts_get": "What kind of machine is this?"}
 _PROPOSE = "propose_changes"
 _BY_FORMAT: Mapping[str, str] = {
     "date": "2031-05-04", "time": "07:30:00Z", "date-time": "2031-05-04T07:30:00Z", "duration": "PT1H",
@@ -95,21 +96,23 @@ def call_examples(tools: Iterable[Tool], count: int) -> tuple[Example, ...]:
     return tuple(taken[:count])
 
 
-def example_arguments(tool: Tool, variant: int = 0) -> dict[str, Any] | None:
+def example_arguments(tool: Tool, variant: int = 0, *, validators: Validators | None = None) -> dict[str, Any] | None:
     """Small valid arguments for a tool, or ``None``. ``variant`` turns the choices inside (unions, enums)."""
     try:
         made = _Maker(tool.parameters, variant).value(tool.parameters, "", _DEPTH)
-        if not isinstance(made, dict) or len(dumps(made)) > MAX_ARGUMENTS or not _is_valid(tool.parameters, made):
+        if not isinstance(made, dict) or len(dumps(made)) > MAX_ARGUMENTS:
             return None
     except (_NoExample, ValueError, TypeError, OverflowError, RecursionError):
         return None
-    return made
+    check = validators or Validators(Catalogue((tool,)))
+    return None if check.problems(tool.name, made) or tool.name in check.unchecked else made
 
 
 def _examples(tool: Tool, count: int) -> Iterator[Example]:
     seen: set[str] = set()
+    validators = Validators(Catalogue((tool,)))
     for variant in range(count):
-        arguments = example_arguments(tool, variant)
+        arguments = example_arguments(tool, variant, validators=validators)
         if arguments is None or not _is_plain(arguments):
             continue
         reply = call(tool.name, arguments)
@@ -132,6 +135,8 @@ def _spread(variants: list[list[Example]], count: int) -> list[list[Example]]:
 def _request(name: str, arguments: Mapping[str, Any]) -> str:
     if told := _told_by_tag(name, arguments):
         return told
+    if not arguments and name in _BY_TOOL:
+        return _BY_TOOL[name]
     words = " ".join(_WORDS.findall(name)).lower() or name
     values = ", ".join(_told(arguments))
     return f"{words.capitalize()}{': ' if values else ''}{values}"
@@ -169,17 +174,6 @@ def _is_plain(value: Any) -> bool:
     )
 
 
-def _is_valid(schema: Mapping[str, Any], arguments: Any) -> bool:
-    try:
-        return bool(jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments))
-    except ValueError:
-        return False
-
-
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is not fetched")
-
-
 class _NoExample(Exception):
     pass
 
@@ -188,7 +182,7 @@ class _Maker:
     """Makes one small value of a schema; ``variant`` counts through the choices."""
 
     def __init__(self, root: Mapping[str, Any], variant: int) -> None:
-        self.root = root
+        self.resolver = Resolver(root)
         self.variant = variant
 
     def value(self, schema: Any, name: str, depth: int) -> Any:
@@ -217,15 +211,10 @@ class _Maker:
         return make(self, schema, name, depth)
 
     def _target(self, ref: Any) -> Mapping[str, Any]:
-        target: Any = self.root
-        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
+        found = self.resolver.resolve(ref) if isinstance(ref, str) else None
+        if found is None or not isinstance(found[1], Mapping):
             raise _NoExample
-        for part in ref.split("/")[1:]:
-            part = part.replace("~1", "/").replace("~0", "~")
-            target = target.get(part) if isinstance(target, Mapping) else None
-        if not isinstance(target, Mapping):
-            raise _NoExample
-        return target
+        return found[1]
 
     def _one_of(self, schema: Mapping[str, Any], keyword: str, options: list[Any], name: str, depth: int) -> Any:
         base = {key: value for key, value in schema.items() if key != keyword}
@@ -243,6 +232,8 @@ class _Maker:
         for part in parts:
             if isinstance(part, Mapping) and "$ref" in part:
                 part = {**self._target(part["$ref"]), **{k: v for k, v in part.items() if k != "$ref"}}
+            if part is False:
+                raise _NoExample
             if not isinstance(part, Mapping):
                 continue
             for key, value in part.items():
@@ -306,7 +297,8 @@ class _Maker:
     def number(self, schema: Mapping[str, Any], _name: str, _depth: int) -> int | float:
         step = schema.get("multipleOf", 1)
         step = step if isinstance(step, (int, float)) and step > 0 else 1
-        low, high = _bound(schema, "inimum", step), _bound(schema, "aximum", -step)
+        low = _bound(schema, "minimum", "exclusiveMinimum", step)
+        high = _bound(schema, "maximum", "exclusiveMaximum", -step)
         start = 1 if (low is None or low <= 1) and (high is None or high >= 1) else low if low is not None else high
         value = -(-(start or 0) // step) * step
         if high is not None and value > high:
@@ -336,13 +328,12 @@ def _count(schema: Mapping[str, Any], keyword: str, default: int) -> int:
     return int(value) if isinstance(value, (int, float)) and value >= 0 else default
 
 
-def _bound(schema: Mapping[str, Any], end: str, inward: float) -> float | None:
-    """The bound ``m``+``end`` of a number, an exclusive one moved inward by a step."""
-    letter = "m"
-    plain, exclusive = schema.get(letter + end), schema.get("exclusiveM" + end)
+def _bound(schema: Mapping[str, Any], plain: str, exclusive: str, inward: float) -> float | None:
+    """The bound of a number at one end, an exclusive one moved inward by a step (draft 4's boolean too)."""
     bounds = []
-    if isinstance(plain, (int, float)) and not isinstance(plain, bool):
-        bounds.append(plain + (inward if exclusive is True else 0))
-    if isinstance(exclusive, (int, float)) and not isinstance(exclusive, bool):
-        bounds.append(exclusive + inward)
+    limit, open_limit = schema.get(plain), schema.get(exclusive)
+    if isinstance(limit, (int, float)) and not isinstance(limit, bool):
+        bounds.append(limit + (inward if open_limit is True else 0))
+    if isinstance(open_limit, (int, float)) and not isinstance(open_limit, bool):
+        bounds.append(open_limit + inward)
     return (max if inward > 0 else min)(bounds) if bounds else None

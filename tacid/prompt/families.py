@@ -110,16 +110,15 @@ def family_from_template(applied: Mapping[str, str | None], *, bos: str = "") ->
     can't be read (it repeats, changes or drops what it is given) gives ChatML, and the notice says so.
     """
     whole, talk = applied.get("system"), applied.get("talk")
-    if not bos and whole and talk and (lead := _lead(whole, talk)):
-        bos, whole, talk = lead, whole[len(lead) :], talk[len(lead) :]
-    pieces = _split(whole.removeprefix(bos), (_SYSTEM, _FIRST, _ANSWER, _SECOND)) if whole else None
-    bare = _split(talk.removeprefix(bos), (_FIRST, _ANSWER, _SECOND)) if talk else None
+    start = bos or (_lead(whole, talk) if whole and talk else "")
+    pieces = _split(whole.removeprefix(start), (_SYSTEM, _FIRST, _ANSWER, _SECOND)) if whole else None
+    bare = _split(talk.removeprefix(start), (_FIRST, _ANSWER, _SECOND)) if talk else None
     for family in FAMILIES.values():
         if _is(family, pieces, bare):
-            return replace(family, bos=bos or family.bos), None
-    family = _derived(pieces, bare)
-    if family is not None:
-        return replace(family, bos=bos), None
+            return replace(family, bos=start or family.bos), None
+    derived = _derived(pieces, bare)
+    if derived is not None:
+        return replace(derived, bos=start), None
     return replace(CHATML, bos=bos), (
         "The chat template of this model can't be read; its prompt is written as ChatML, which it may follow badly."
     )
