@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tacid.errors import CompilerBug
+from tacid.errors import CompilerBug, GrammarError
+from tacid.grammar.limits import MAX_GRAMMAR_BYTES
 from tacid.grammar.nodes import Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
 
 EMPTY_TEXT = '""'
@@ -25,7 +26,7 @@ def print_rules(rules: Mapping[str, Node], root: str = "root") -> str:
 
     A gate prints as the literal newline; its rule is left out unless something refers to it too. Where ``root`` has
     another name, the text opens with a rule ``root`` that refers to it. Raises ``CompilerBug``: a rule that is not
-    there, nodes too deep to print.
+    there, nodes too deep to print; ``GrammarError``: a text beyond `MAX_GRAMMAR_BYTES`.
     """
     wanted = _reached(rules, root)
     lines = [f"{root} ::= {print_node(rules[root])}\n"]
@@ -34,7 +35,11 @@ def print_rules(rules: Mapping[str, Node], root: str = "root") -> str:
             raise CompilerBug(f"The rule {root} can't stand at the root: it refers to the rule root.")
         lines.insert(0, f"root ::= {root}\n")
     lines += [f"{name} ::= {print_node(node)}\n" for name, node in rules.items() if name in wanted and name != root]
-    return "".join(lines)
+    text = "".join(lines)
+    size = len(text.encode())
+    if size > MAX_GRAMMAR_BYTES:
+        raise GrammarError(f"The grammar has {size:,} bytes; the limit is {MAX_GRAMMAR_BYTES:,}. Offer fewer tools.")
+    return text
 
 
 def print_node(node: Node) -> str:
