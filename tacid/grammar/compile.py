@@ -46,6 +46,10 @@ class Grammar:
     report: Report
     gates: frozenset[str]
 
+    def texts(self) -> tuple[str, ...]:
+        """Every text that an engine is given for this grammar: the whole, and the tree behind each gate."""
+        return (self.text, *(print_rules(self.rules, gate) for gate in sorted(self.gates)))
+
 
 def compile_schema(schema: Schema, *, open_objects: bool = False) -> Grammar:
     """The grammar of the canonical texts of what fits ``schema``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
@@ -58,6 +59,8 @@ class Builder:
         self.bytes = 0
         #: Names of rules behind a `Gate`.
         self.gates: set[str] = set()
+        #: Lists of texts that have a rule or a gate already.
+        self.trees: dict[tuple[str, ...], Ref | Gate] = {}
         self._by_node: dict[Node, Ref] = {}
 
     def rule(self, name: str, node: Node) -> Ref:
@@ -218,10 +221,16 @@ class Scope:
             return node
         return self.rule(kind, node)
 
-    def gate(self, node: Node) -> Gate:
-        """A choice of its own, whose text isn't part of the whole grammar's."""
+    def listed(self, node: Node, parts: Mapping[str, Node]) -> Ref:
+        """A reference to a rule with this node, which needs further rules ``parts``."""
+        for name, part in parts.items():
+            self.builder.put(name, part)
+        return self.rule("enum", node)
+
+    def gate(self, node: Node, parts: Mapping[str, Node] = MappingProxyType({})) -> Gate:
+        """A choice of its own; its text isn't part of the whole grammar's and doesn't count for its size."""
         size = self.builder.bytes
-        gate = Gate(self.rule("enum", node).name)
+        gate = Gate(self.listed(node, parts).name)
         self.builder.bytes = size
         self.builder.gates.add(gate.name)
         return gate

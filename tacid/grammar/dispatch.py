@@ -12,9 +12,9 @@ from typing import Any
 from tacid.grammar import arrays, numbers, objects, references, strings, unions, values
 from tacid.grammar.context import Compiled, Handler, Nothing, Scope
 from tacid.grammar.nodes import Node
-from tacid.grammar.primitives import BOOLEAN, NULL, VALUE
+from tacid.grammar.primitives import ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING, VALUE
 from tacid.grammar.shapes import alt
-from tacid.schema.merge import TYPES, asserts, type_list
+from tacid.schema.merge import ASSERTING, TYPES, type_list
 
 #: Keywords that speak about the whole instance, in the order in which they are taken in.
 KEYWORDS: tuple[tuple[str, Handler], ...] = (
@@ -55,6 +55,20 @@ WIDENED: Mapping[str, tuple[str, ...]] = {
     "boolean": (),
     "null": (),
 }
+
+_ANY_WIDENED = frozenset(keyword for keywords in WIDENED.values() for keyword in keywords)
+
+#: Types about which nothing more is said.
+PLAIN: Mapping[str, Node] = {
+    "object": OBJECT,
+    "array": ARRAY,
+    "string": STRING,
+    "number": NUMBER,
+    "integer": INTEGER,
+    "boolean": BOOLEAN,
+    "null": NULL,
+}
+_TYPE = frozenset({"type"})
 
 #: How "nothing demanded" is written.
 _IDLE: Mapping[str, Any] = {
@@ -98,8 +112,11 @@ _NOT_HELD = "the grammar doesn't hold this keyword; arguments are checked agains
 
 def dispatch(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
     """Compile one schema object: by its keywords, else as a choice among its types."""
-    if not asserts(schema):
+    keywords = ASSERTING.intersection(schema)
+    if not keywords:
         return VALUE
+    if keywords == _TYPE and isinstance(kind := schema["type"], str) and kind in PLAIN:
+        return PLAIN[kind]
     for keyword, handler in KEYWORDS:
         if keyword in schema:
             return handler(scope, schema, pointer)
@@ -138,6 +155,8 @@ def compile_types(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Comp
 
 
 def _widen(scope: Scope, schema: Mapping[str, Any], pointer: str, kind: str) -> None:
+    if _ANY_WIDENED.isdisjoint(schema):
+        return
     for keyword in WIDENED[kind]:
         if keyword in schema and not _idle(keyword, schema):
             scope.widen(pointer, keyword, _NOT_HELD)

@@ -28,11 +28,12 @@ def seq(*nodes: Node) -> Node:
 
 def alt(options: Iterable[Node]) -> Node:
     """One of the options, in their order; nested alternatives are opened, repeated ones dropped."""
-    flat: dict[Node, None] = {}
+    flat: list[Node] = []
     for option in options:
-        for inner in option.options if isinstance(option, Alt) else (option,):
-            flat[inner] = None
-    return next(iter(flat)) if len(flat) == 1 else Alt(tuple(flat))
+        flat.extend(option.options if isinstance(option, Alt) else (option,))
+    # Hashing a node takes all of it; comparing two mostly takes a glance.
+    kept = list(dict.fromkeys(flat)) if len(flat) > 4 else [o for i, o in enumerate(flat) if o not in flat[:i]]
+    return kept[0] if len(kept) == 1 else Alt(tuple(kept))
 
 
 def optional(node: Node) -> Node:

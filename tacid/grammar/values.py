@@ -55,13 +55,15 @@ def _choice(scope: Scope, values: list[Any]) -> Node:
 
 
 def _tree(scope: Scope, texts: list[str]) -> Node:
-    parts: dict[str, Node] = {}
-    tree = seq(Lit('"'), prefix_tree(texts, rules=parts, name=scope.name("enum")), Lit('"'))
-    for name, node in parts.items():
-        scope.builder.put(name, node)
-    if weight(tree) + sum(map(weight, parts.values())) > GATE_BYTES:
-        return scope.gate(tree)
-    return scope.rule("enum", tree)
+    key = tuple(texts)
+    known = scope.builder.trees.get(key)
+    if known is None or known.name not in scope.builder.rules:
+        parts: dict[str, Node] = {}
+        tree = seq(Lit('"'), prefix_tree(texts, rules=parts, name=scope.name("enum")), Lit('"'))
+        size = weight(tree) + sum(map(weight, parts.values()))
+        known = scope.gate(tree, parts) if size > GATE_BYTES else scope.listed(tree, parts)
+        scope.builder.trees[key] = known
+    return known
 
 
 def _spellings(value: Any) -> list[str]:

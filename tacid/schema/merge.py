@@ -77,11 +77,6 @@ _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _MAX_PRODUCT = 64
 
 
-def asserts(schema: Mapping[str, Any]) -> bool:
-    """Whether any keyword of the schema can refuse an instance."""
-    return not ASSERTING.isdisjoint(schema)
-
-
 def type_list(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The types that ``type`` and ``nullable`` name, in their order; ``None`` where any will do.
 
