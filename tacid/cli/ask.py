@@ -18,7 +18,7 @@ from tacid.cli.console import notice, out, say, tree, waiting, write
 from tacid.config import Config, load_config
 from tacid.endpoints.opening import open_endpoint
 from tacid.errors import ReplyTruncated
-from tacid.machine.offer import offer_machine
+from tacid.machine.offer import check_protocol, offer_machine
 from tacid.turn.full import run_full
 from tacid.turn.request import TurnRequest, TurnResult
 
@@ -71,7 +71,7 @@ def ask(
         facts=offer.facts,
         choice=_choice(choice),
         sampling=Sampling(temperature=temperature, seed=seed, max_tokens=max_tokens),
-        check=offer.check,
+        check=check_protocol,
     )
     result, about = asyncio.run(_turn(config, request, stream=not as_json))
     if as_json:

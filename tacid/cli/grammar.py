@@ -59,8 +59,15 @@ def _report(compiled: Grammar, tools: int) -> None:
             cells = (widening.tool or "", widening.pointer or "/", widening.keyword, widening.reason)
             table.add_row(*(clean(cell) for cell in cells))
         out.print(table)
-    sizes = ", ".join(f"{size:,} {name}" for name, size in compiled.report.sizes.items())
-    say(f"{tools} tools, {len(widenings)} widenings; {sizes}")
+    sizes = compiled.report.sizes
+    table = Table(box=None, pad_edge=False)
+    table.add_column("tool", overflow="fold")
+    table.add_column("bytes", justify="right")
+    for name, size in sizes.items():
+        table.add_row(clean(name) or "(shared by all)", f"{size:,}")
+    out.print(table)
+    total = len(compiled.text.encode())
+    say(f"{tools} tools, {len(widenings)} widenings, {len(compiled.rules):,} rules, {total:,} bytes")
 
 
 async def _check(config: Config, compiled: Grammar) -> str:

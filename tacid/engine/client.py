@@ -1,4 +1,4 @@
-"""Speaks to llama-server: tokens, templates, and completions, always streamed and always under the grammar that was asked for."""
+"""Speaks to llama-server: tokens, templates, and completions, always streamed, always under their grammar."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a completion as it is written; the last one has ``end``. ``text`` stops before a stop word, ``tokens`` may not."""
+    """A piece of a completion as it is written; the last one has ``end``.
+
+    ``text`` stops before a stop word, ``tokens`` may not.
+    """
 
     text: str
     tokens: tuple[int, ...] = ()
@@ -71,9 +74,9 @@ class Props:
 class EngineClient:
     """A client of one llama-server; close it with ``aclose``, or use it as a context.
 
-    ``url`` is ``http://host:port``; with ``socket``, the path of a Unix socket, it is only a name. ``silence``: seconds without any sign
-    of life after which the engine counts as wedged. ``local``: no proxy of the environment is used. ``post_mortem`` is asked why the
-    engine ended, where somebody knows.
+    ``url`` is ``http://host:port``; with ``socket``, the path of a Unix socket, it is only a name. ``silence``:
+    seconds without any sign of life after which the engine counts as wedged. ``local``: no proxy of the environment
+    is used. ``post_mortem`` is asked why the engine ended, where somebody knows.
     """
 
     def __init__(
@@ -157,6 +160,12 @@ class EngineClient:
             raise EngineError(f"{self.name} answered /tokenize with something else than tokens; is it a llama-server?")
         return tokens
 
+    async def adds_bos(self) -> bool:
+        """Whether the engine puts a BOS token before a prompt that is text; never before token ids."""
+        body = {"content": "a", "parse_special": False, "add_special": True}
+        data = await self._ask("POST", "/tokenize", body)
+        return len(data.get("tokens") or []) > len(await self.tokenize("a", special=False))
+
     async def detokenize(self, tokens: Sequence[int]) -> str:
         """The text of token ids."""
         return str(_mapping(await self._ask("POST", "/detokenize", {"tokens": list(tokens)})).get("content", ""))
@@ -186,9 +195,10 @@ class EngineClient:
     ) -> AsyncGenerator[Piece, None]:
         """Complete a prompt, piece by piece; the last piece has ``end``.
 
-        ``prompt`` mixes token ids and texts; in texts control tokens count. Closing the generator (``contextlib.aclosing``) or cancelling
-        the task closes the connection, which ends the work. ``on_progress`` hears (tokens read, tokens of the prompt).
-        Raises ``GrammarRefused``, ``ContextExceeded``, ``EngineDied`` (ended, or silent for too long), ``EngineError``.
+        ``prompt`` mixes token ids and texts; in texts control tokens count. Closing the generator
+        (``contextlib.aclosing``) or cancelling the task closes the connection, which ends the work. ``on_progress``
+        hears (tokens read, tokens of the prompt). Raises ``GrammarRefused``, ``ContextExceeded``, ``EngineDied``
+        (ended, or silent for too long), ``EngineError``.
         """
         body = completion_body(prompt, grammar, sampling, stop, id_slot)
         async with self._request("POST", "/completion", body) as answer, aclosing(self._events(answer)) as events:

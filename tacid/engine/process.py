@@ -1,7 +1,7 @@
 """Starts llama-server, waits until it answers, watches it, and ends it, whatever happens to us.
 
-The engine runs under a guard (`tacid.engine.guard`) in a session of its own: Ctrl-C doesn't reach it, and it ends when the guard's pipe
-to us does, so a killed tacid leaves no orphan.
+The engine runs under a guard (`tacid.engine.guard`) in a session of its own: Ctrl-C doesn't reach it, and it ends
+when the guard's pipe to us does, so a killed tacid leaves no orphan.
 """
 
 from __future__ import annotations
@@ -64,24 +64,29 @@ class Engine:
 @asynccontextmanager
 async def start_engine(
     spec: EngineSpec,
-    model: Path,
+    model: Path | None,
     config: EngineConfig,
     *,
     on_progress: Callable[[str], None] | None = None,
     flash_attention: bool | None = None,
     socket: Path | None = None,
 ) -> AsyncIterator[Engine]:
-    """A running engine with this model, until the context is left; one that runs already (``spec.kind`` is ``url``) is only joined.
+    """A running engine with this model, until the context is left; one of kind ``url`` runs already and is only joined.
 
-    Listens on a free loopback port with a key of its own, or on the Unix socket ``socket`` (its name ends in ``.sock``). ``flash_attention`` none leaves that
-    choice to the engine. ``on_progress`` hears what is being waited for.
-    Raises ``EngineStartError`` that says why, ``ModelError`` where the file can't be one, ``InputError`` for bad settings.
+    Listens on a free loopback port with a key of its own, or on the Unix socket ``socket`` (a path that ends in
+    ``.sock``). ``flash_attention`` none leaves that choice to the engine. ``on_progress`` hears what is being waited
+    for. Raises ``EngineStartError`` that says why, ``ModelError`` where the file can't be one, ``InputError`` for bad
+    settings.
     """
     tell = on_progress or (lambda _: None)
     if spec.kind == "url":
         async with _joined(spec, config) as engine:
             yield engine
         return
+    if model is None:
+        raise EngineStartError(f"{_upper(spec.name)} needs a model to start with; name one.")
+    if model is None:
+        raise EngineStartError(f"{_upper(spec.name)} needs a model; give one (tacid model pull).")
     head = read_head(model)
     context = min(config.context, head.context or config.context)
     for attempt in range(PORTS):
@@ -118,7 +123,7 @@ async def start_engine(
             await client.aclose()
             await child.stop()
             if socket is not None:
-                socket.unlink(missing_ok=True)
+                _forget(socket)
 
 
 @asynccontextmanager
@@ -141,12 +146,12 @@ class _PortTaken(Exception):
 
 
 async def _ready(
-    client: EngineClient, child: _Child, spec: EngineSpec, timeout: float, on_loading: Callable[[], None]
+    client: EngineClient, child: _Child, spec: EngineSpec, patience: float, on_loading: Callable[[], None]
 ) -> None:
     loading = False
     status, text = 0, ""
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(patience):
             while True:
                 if not child.running:
                     reason = await child.post_mortem() or "it ended"
@@ -162,8 +167,8 @@ async def _ready(
                 await asyncio.sleep(0.02)
     except TimeoutError:
         raise EngineStartError(
-            f"{_upper(spec.name)} was not ready after {timeout:g} seconds ({f'{status}: {text}' if status else text}); raise "
-            "engine.start_timeout, or take a smaller model."
+            f"{_upper(spec.name)} was not ready after {patience:g} seconds ({status or ''} {text}); raise "
+            " engine.start_timeout, or take a smaller model."
         ) from None
     # Another program may have taken the port in between: only ours knows the key, and only ours still runs.
     if not await client.knows_key() or not child.running:
@@ -188,6 +193,10 @@ def _free_port() -> int:
     with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _forget(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 def _cleared(path: Path) -> Path:

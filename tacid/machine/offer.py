@@ -8,6 +8,10 @@ from typing import Any
 
 from tacid.catalogue import Catalogue
 from tacid.config import MachineConfig
+from tacid.machine.facts import facts
+from tacid.machine.protocol import protocol_problems, protocol_tools
+from tacid.machine.services import ServiceList, service_narrowings, services_for
+from tacid.schema.narrow import narrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +26,22 @@ class Offer:
     facts: tuple[str, ...]
     notices: tuple[str, ...]
 
-    def check(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """What the typed protocol says against a call that its schema admits; nothing about other tools."""
-        raise AssertionError((name, arguments))
+
+def narrowed(services: ServiceList | None, *, propose: bool = True) -> Catalogue:
+    """The protocol tools with the list's names as the only ones of every service operation.
+
+    Raises ``CatalogueError`` where the protocol's schema has no place for the list.
+    """
+    tools = Catalogue(protocol_tools(propose=propose))
+    return narrow(tools, service_narrowings(services)) if propose else tools
 
 
 def offer_machine(config: MachineConfig) -> Offer:
-    """Read the machine's lists and make its offer. See `tacid.machine.services` for what a missing list means."""
-    raise AssertionError(config)
+    """Read the machine's lists and make its offer; `services_for` says what a missing or broken list means."""
+    state = services_for(config)
+    return Offer(narrowed(state.list, propose=state.offered), facts(state.list), state.notices)
+
+
+def check_protocol(name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the typed protocol says against a call that its schema admits; nothing about tools of others."""
+    return tuple(str(problem) for problem in protocol_problems(name, arguments))

@@ -11,14 +11,14 @@ from tacid.endpoints.local import LocalEndpoint
 from tacid.errors import CallInvalid, CatalogueError
 from tacid.grammar import Grammar, Report, compile_catalogue
 from tacid.prompt.render import render
-from tacid.reply.reader import EnvelopeReader, PlainReader
+from tacid.reply.reader import EnvelopeReader, TextReader
 from tacid.schema.validate import Validators
 from tacid.turn.request import TurnRequest, TurnResult
 from tacid.turn.steps import Tally, sample
 
 #: Times that a call which fails its check is sampled again.
 MAX_RETRIES = 1
-_NOTHING = Report((), (), {})
+_NOTHING = Report()
 
 
 async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
@@ -40,14 +40,14 @@ async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenera
             messages, catalogue=catalogue, family=endpoint.family, facts=request.facts, choice=request.choice
         )
         ids = await endpoint.tokens(prompt)
-        reader = EnvelopeReader() if grammar else PlainReader()
+        reader = EnvelopeReader([tool.name for tool in catalogue]) if grammar else TextReader()
         sampling = replace(request.sampling, stop=(*request.sampling.stop, *endpoint.family.stop))
         held: list[ReplyEvent] = []
         completion: Completion | None = None
         hold = False
         stream = sample(endpoint, ids, grammar, sampling, tally)
         try:
-            async for event in _events(reader, stream):
+            async for event in _events(reader, stream, tally):
                 if isinstance(event, CallStart):
                     hold = event.name in widened or request.check is not None
                 if isinstance(event, (Say, Call, Truncated)):
@@ -65,9 +65,7 @@ async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenera
                 yield event
             yield completion
             report = grammar.report if grammar else _NOTHING
-            yield TurnResult(
-                completion, tally.usage, tally.forced_tokens, tally.timings, report, attempt, problems
-            )
+            yield TurnResult(completion, tally.usage, tally.forced_tokens, tally.timings, report, attempt, problems)
             return
         problems = (*problems, *wrong)
         assert isinstance(completion, Call)
@@ -97,12 +95,12 @@ def _compile(request: TurnRequest) -> tuple[Grammar | None, Catalogue]:
 
 
 async def _events(
-    reader: EnvelopeReader | PlainReader, stream: AsyncGenerator[str, None]
+    reader: EnvelopeReader | TextReader, stream: AsyncGenerator[str, None], tally: Tally
 ) -> AsyncGenerator[ReplyEvent, None]:
     async for text in stream:
         for event in reader.feed(text):
             yield event
-    for event in reader.finish():
+    for event in reader.finish(tally.cut_off):
         yield event
 
 
@@ -116,5 +114,5 @@ def _problems(
         return (f'there is no tool called "{completion.name}"',)
     problems = validators.problems(completion.name, completion.arguments)
     if problems:
-        return tuple(f"{problem.pointer or '/'}: {problem.message}" for problem in problems)
+        return tuple(str(problem) for problem in problems)
     return request.check(completion.name, completion.arguments) if request.check else ()

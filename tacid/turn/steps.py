@@ -15,9 +15,8 @@ from tacid.endpoints.local import LocalEndpoint
 from tacid.engine.client import End, Piece
 from tacid.errors import EngineError
 from tacid.grammar import Grammar
-from tacid.grammar.nodes import Ref
 from tacid.grammar.printer import print_rules
-from tacid.grammar.walk import Walk, reachable
+from tacid.grammar.walk import Walk
 
 #: Where a gate stands in the printed grammar: a character that canonical JSON text never holds raw.
 GATE_STOP = "\n"
@@ -29,15 +28,17 @@ _SUMMED = ("prompt_ms", "predicted_ms", "prompt_n", "predicted_n", "cache_n")
 
 @dataclass
 class Tally:
-    """What the requests of one turn cost together."""
+    """What the requests of one turn cost together, and whether the last one was cut off."""
 
     usage: Usage = field(default_factory=Usage)
     timings: dict[str, float] = field(default_factory=dict)
     forced_tokens: int = 0
+    cut_off: bool = False
 
     def add(self, end: End) -> None:
         """Count one finished request."""
         self.usage = self.usage + end.usage
+        self.cut_off = end.reason == "length"
         for key in _SUMMED:
             value = end.timings.get(key)
             if isinstance(value, (int, float)):
@@ -49,8 +50,8 @@ async def sample(
 ) -> AsyncGenerator[str, None]:
     """The text of one reply, as it is sampled after ``ids``; afterwards ``tally`` has the cost.
 
-    Ends when the reply is whole or ``sampling.max_tokens`` are written; whether it was cut off is the reader's to
-    say. Raises ``EngineError``.
+    Ends when the reply is whole, or at ``sampling.max_tokens``, where ``tally.cut_off`` is set.
+    Raises ``EngineError``.
     """
     if grammar is None or not grammar.gates:
         text = grammar.text if grammar else None
@@ -77,10 +78,9 @@ async def sample(
             return
         choice = ""
         so_far = [*ids, *await endpoint.text_tokens(written)]
-        rules = {"root": Ref(walk.gate), **reachable(grammar.rules, walk.gate)}
-        async for piece in _request(
-            endpoint, so_far, print_rules(rules), replace(sampling, max_tokens=left), sampling.stop, tally
-        ):
+        tree = print_rules(grammar.rules, walk.gate)
+        limits = replace(sampling, max_tokens=left)
+        async for piece in _request(endpoint, so_far, tree, limits, sampling.stop, tally):
             choice += piece.text
             left -= len(piece.tokens)
             yield piece.text

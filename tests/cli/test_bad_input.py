@@ -1,0 +1,184 @@
+"""Bad input: one sentence that names the thing and the remedy, no traceback, the exit code for scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import environment, tacid
+
+
+def _tool(name: str, parameters: Any = None) -> dict[str, Any]:
+    return {"name": name, "description": "d", "parameters": parameters or {"type": "object", "properties": {}}}
+
+
+def _deep(levels: int) -> str:
+    return '{"type":"object","properties":{"x":' * levels + '{"type":"string"}' + "}}" * levels
+
+
+FILES: dict[str, tuple[str, str]] = {
+    "not JSON": ("{tools: }", "is not JSON"),
+    "JSON of another shape": ('{"weather": 1}', '"tools"'),
+    "a number": ("7", "no list of tools"),
+    "an entry that is no tool": ('[{"description": "d"}]', 'tool 0 has no "name"'),
+    "10,000 tools": (json.dumps([_tool(f"t{i}") for i in range(10_000)]), "10,000 tools; the limit is"),
+    "a schema 1,000 deep": (f'[{{"name":"deep","parameters":{_deep(1000)}}}]', "deep; the limit is"),
+    "a name twice": (
+        json.dumps([_tool("twin"), _tool("other"), _tool("twin")]),
+        'Tools 0 and 2 are both called "twin"',
+    ),
+    "a 50 MB file": (" " * 50_000_000 + "[]", "50,000,002 bytes; the limit is"),
+    "another encoding": ("\x00", "is not"),
+}
+
+
+@pytest.mark.parametrize("command", ["ask", "grammar"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_bad_catalogue_is_one_sentence(command: str, name: str, tmp_path: Path) -> None:
+    text, said = FILES[name]
+    file = tmp_path / "tools.json"
+    file.write_text(text, encoding="utf-8")
+    arguments = ("ask", "hello", "--tools", str(file)) if command == "ask" else ("grammar", str(file))
+    ran = tacid(*arguments, env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    complaint = ran.complaint()
+    assert said in complaint
+    assert str(file) in complaint or "twin" in complaint
+    assert ran.err.count("\n") <= 2, ran.err
+
+
+def test_a_missing_catalogue_is_named(tmp_path: Path) -> None:
+    ran = tacid("grammar", str(tmp_path / "none.json"), env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert f"{tmp_path / 'none.json'} does not exist" in ran.complaint()
+
+
+def test_a_directory_as_a_catalogue_is_named(tmp_path: Path) -> None:
+    ran = tacid("grammar", str(tmp_path), env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert "can't be read" in ran.complaint()
+
+
+def test_a_schema_that_refers_to_itself_only_leaves_the_tool_out_and_the_others_in(tmp_path: Path) -> None:
+    loop = {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]}
+    loop["$defs"] = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([_tool("loop", loop), _tool("fine")]), encoding="utf-8")
+    ran = tacid("grammar", str(file), "--report", env=environment(tmp_path / "home"))
+    assert ran.code == 0, ran.err
+    assert "loop" in ran.out + ran.err
+    grammar = tacid("grammar", str(file), env=environment(tmp_path / "home"))
+    assert "fine" in grammar.out
+
+
+BROKEN_LISTS = {
+    "not JSON": ("[", "is not JSON"),
+    "another shape": ("7", ""),
+    "a name with a newline": ('["ngi\\nnx"]', "0"),
+    "another version": ('{"version": 99, "services": []}', "99"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_LISTS)
+def test_a_broken_list_of_services_is_an_error_and_never_an_empty_list(name: str, tmp_path: Path) -> None:
+    text, said = BROKEN_LISTS[name]
+    tools, services = tmp_path / "tools.json", tmp_path / "services.json"
+    tools.write_text(json.dumps([_tool("fine")]), encoding="utf-8")
+    services.write_text(text, encoding="utf-8")
+    ran = tacid("grammar", str(tools), "--services", str(services), env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert str(services) in ran.complaint()
+    assert said in ran.complaint()
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ask",), "TEXT"),
+        (("ask", ""), "TEXT"),
+        (("ask", "hi", "--temperature", "9"), "temperature"),
+        (("ask", "hi", "--seed", "x"), "seed"),
+        (("ask", "hi", "--max-tokens", "0"), "max-tokens"),
+        (("grammar",), "FILE"),
+        (("nonsense",), "nonsense"),
+        (("model", "nonsense"), "nonsense"),
+    ],
+)
+def test_wrong_usage_is_2(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    ran = tacid(*arguments, env=environment(tmp_path / "home"))
+    assert ran.code == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_unknown_model_is_named_with_what_there_is(tmp_path: Path) -> None:
+    ran = tacid("ask", "hello", "--model", "nonesuch", env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert "nonesuch" in ran.complaint()
+    assert "tacid model list" in ran.complaint()
+
+
+def test_a_model_that_is_not_fetched_yet_says_how_to_fetch_it(tmp_path: Path) -> None:
+    ran = tacid("ask", "hello", env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert "tacid model pull smollm2-135m-instruct" in ran.complaint()
+
+
+@pytest.mark.parametrize("content", [b"", b"junk, no model", b"GGUF"])
+def test_a_file_that_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "model.gguf"
+    file.write_bytes(content)
+    ran = tacid("ask", "hello", "--model", str(file), env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert str(file) in ran.complaint()
+
+
+@pytest.mark.model
+def test_a_model_that_is_cut_short_is_refused(tmp_path: Path, smollm2: Path) -> None:
+    file = tmp_path / "short.gguf"
+    data = smollm2.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    ran = tacid("ask", "hello", "--model", str(file), env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert str(file) in ran.complaint()
+    assert "cut short" in ran.complaint() or "shorter" in ran.complaint()
+
+
+def test_an_engine_that_is_not_there_is_named(tmp_path: Path) -> None:
+    ran = tacid("ask", "hello", "--engine", "http://127.0.0.1:9", env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert "127.0.0.1:9" in ran.complaint()
+
+
+def test_a_configured_binary_that_is_not_there_is_named(tmp_path: Path, random_model: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(home)
+    with (home / "config.toml").open("a", encoding="utf-8") as config:
+        config.write('[engine]\nbinary = "/nowhere/llama-server"\n')
+    ran = tacid("ask", "hello", "--model", str(random_model), env=env)
+    assert ran.code == 1
+    assert "/nowhere/llama-server" in ran.complaint()
+
+
+def test_an_unknown_key_of_the_configuration_is_named(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(home)
+    with (home / "config.toml").open("a", encoding="utf-8") as config:
+        config.write("[engine]\nthread = 2\n")
+    ran = tacid("ask", "hello", env=env)
+    assert ran.code == 1
+    assert "engine.thread" in ran.complaint()
+
+
+def test_extra_arguments_that_would_undo_ours_are_refused_by_name(tmp_path: Path, random_model: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(home)
+    with (home / "config.toml").open("a", encoding="utf-8") as config:
+        config.write('[engine]\nextra_args = ["--host", "0.0.0.0"]\n')
+    ran = tacid("ask", "hello", "--model", str(random_model), env=env)
+    assert ran.code == 1
+    assert "--host" in ran.complaint()
