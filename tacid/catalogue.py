@@ -110,7 +110,7 @@ def read_tool(entry: Any, what: str) -> Tool:
         if not isinstance(entry, Mapping):
             raise CatalogueError(f'{what}: "function" is {_kind(entry)}, not an object.')
     elif kind is not None and kind != "function":
-        raise CatalogueError(f"{what} has the type {quote(str(kind))}; only functions can be offered.")
+        raise CatalogueError(f"{what} has the type {_brief(kind)}; only functions can be offered.")
     name = entry.get("name")
     if not isinstance(name, str) or not name:
         raise CatalogueError(f'{what} has no "name"; a tool needs one.')
@@ -142,16 +142,23 @@ def _parameters(schema: Any, what: str) -> Mapping[str, Any]:
         return {"type": "object"}
     if not isinstance(schema, Mapping):
         raise CatalogueError(f"{what} is {_kind(schema)}, not a JSON Schema of an object.")
-    # What typed clients re-serialise: {"type": "", "properties": null}
+    # What typed clients re-serialise: {"type": "", "properties": null}; PHP writes an empty object as a list.
     cleaned = {k: v for k, v in schema.items() if v is not None or k in ("const", "default")}
     if cleaned.get("type") == "":
         del cleaned["type"]
+    if cleaned.get("properties") == []:
+        del cleaned["properties"]
     kind = cleaned.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
-        raise CatalogueError(f"{what} describes {quote(str(kind))}; the arguments of a tool are an object.")
+        raise CatalogueError(f"{what} describes the type {_brief(kind)}; the arguments of a tool are an object.")
     if not cleaned:
         return {"type": "object", "properties": {}}
     return {"type": "object", **cleaned, **({"type": "object"} if isinstance(kind, list) else {})}
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    return quote(text if len(text) <= 60 else text[:59] + "…", shown=True)
 
 
 def _kind(value: Any) -> str:

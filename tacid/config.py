@@ -17,10 +17,18 @@ from tacid.errors import InputError
 #: Where a machine says which services it can build, unless the configuration names another place.
 SERVICES_FILE = Path("/etc/tacid-system/services.json")
 
+#: Bytes that the file may have.
+MAX_BYTES = 256 * 1024
+
 
 def _xdg(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable, "")
-    return (Path(value) if value.startswith("/") else Path.home() / fallback) / "tacid"
+    if value.startswith("/"):
+        return Path(value) / "tacid"
+    try:
+        return Path.home() / fallback / "tacid"
+    except RuntimeError:
+        raise InputError(f"This user has no home directory; set HOME or {variable}.") from None
 
 
 class _Section(BaseModel):
@@ -38,7 +46,9 @@ class EngineConfig(_Section):
     slots: int = Field(1, ge=1, le=64, description="Requests that are sampled side by side.")
     extra_args: tuple[str, ...] = Field((), description="Further arguments for llama-server.")
     start_timeout: float = Field(120.0, gt=0, description="Seconds until a started engine must be ready.")
-    reply_timeout: float = Field(120.0, gt=0, description="Seconds without any sign of life before it counts as wedged.")
+    reply_timeout: float = Field(
+        120.0, gt=0, description="Seconds without any sign of life before it counts as wedged."
+    )
 
 
 class ModelConfig(_Section):
@@ -75,8 +85,13 @@ def config_path() -> Path | None:
     if named := os.environ.get("TACID_CONFIG"):
         return Path(named)
     for path in (_xdg("XDG_CONFIG_HOME", ".config") / "config.toml", Path("/etc/tacid/config.toml")):
-        if path.is_file():
-            return path
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            pass  # what can't be looked at is there; reading it says why
+        return path
     return None
 
 
@@ -86,14 +101,26 @@ def load_config(path: Path | None = None) -> Config:
     if path is None:
         return Config()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise InputError(f"The configuration {path} can't be read: {error.strerror}.") from None
+        raise InputError(
+            f"The configuration {path} can't be read: {error.strerror}; name another in TACID_CONFIG."
+        ) from None
+    if len(text) > MAX_BYTES:
+        raise InputError(f"The configuration {path} has more than {MAX_BYTES:,} bytes; is it the right file?")
+    try:
+        data = tomllib.loads(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"The configuration {path} is not UTF-8 text (byte {error.start:,}); save it so.") from None
     except ValueError as error:
         raise InputError(f"The configuration {path} is not TOML: {error}.") from None
+    except RecursionError:
+        raise InputError(f"The configuration {path} is not TOML of ours: it nests too deep.") from None
     try:
         return Config.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"The configuration {path}: {key}: {first['msg']}.") from None
+        wrong = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        raise InputError(f"The configuration {path}: {key}: {wrong}.") from None

@@ -8,6 +8,7 @@ of chat templates. The grammar takes those characters in either spelling, so tha
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from pathlib import Path
@@ -24,7 +25,6 @@ MAX_BYTES = 16 * 1024 * 1024
 
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _MUST_ESCAPE = re.compile('["\\\\\x00-\x1f\ud800-\udfff]')
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def escape_char(char: str) -> str:
@@ -75,7 +75,7 @@ def dumps(value: Any, *, shown: bool = False) -> str:
 def loads(text: str | bytes, what: str) -> Any:
     """Parse a JSON document from outside. ``what`` names it in the error.
 
-    Raises ``InputError``: over `MAX_BYTES`, no UTF-8, not JSON, nested deeper than `MAX_DEPTH`, NaN.
+    Raises ``InputError``: over `MAX_BYTES`, no UTF-8, not JSON, nested deeper than `MAX_DEPTH`, NaN, infinities.
     """
     if len(text) > MAX_BYTES:
         raise InputError(f"{what} has {len(text):,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down.")
@@ -84,18 +84,35 @@ def loads(text: str | bytes, what: str) -> Any:
             text = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InputError(f"{what} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from None
-    depth = deepest = 0
-    for match in _BRACKETS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match.group(), 0)
-        deepest = max(deepest, depth)
-    if deepest > MAX_DEPTH:
-        raise InputError(f"{what} nests lists and objects {deepest:,} deep; the limit is {MAX_DEPTH}.")
+    too_deep = InputError(f"{what} nests lists and objects too deep; the limit is {MAX_DEPTH}.")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise InputError(f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
-    except ValueError as error:
+    except _NoNumber as error:
         raise InputError(f"{what} is not JSON: {error}.") from None
+    except ValueError:
+        raise InputError(f"{what} holds a whole number with too many digits; write it as a text.") from None
+    except RecursionError:
+        raise too_deep from None
+    if deeper_than(value, MAX_DEPTH):
+        raise too_deep
+    return value
+
+
+def deeper_than(value: Any, most: int) -> bool:
+    """Whether lists and objects nest deeper than ``most`` in a parsed document."""
+    level = [value]
+    for _ in range(most):
+        level = [
+            below
+            for item in level
+            if isinstance(item, (dict, list))
+            for below in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return any(isinstance(item, (dict, list)) for item in level)
 
 
 def load_file(path: Path, what: str) -> Any:
@@ -109,10 +126,21 @@ def load_file(path: Path, what: str) -> Any:
         raise InputError(f"{named} does not exist; check the path.") from None
     except OSError as error:
         raise InputError(f"{named} can't be read: {error.strerror}.") from None
+    except ValueError:
+        raise InputError(f"{quote(named, shown=True)} is no path; check it.") from None
     if size > MAX_BYTES:
         raise InputError(f"{named} has {size:,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down.")
     return loads(data, named)
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+class _NoNumber(ValueError):
+    pass
+
+
+def _refuse_number(text: str) -> float:
+    raise _NoNumber(f"{text[:40]} is no JSON number, or one too large")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_number(text)

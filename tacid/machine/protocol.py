@@ -202,6 +202,9 @@ CHANGES: tuple[type[_Model], ...] = (
     GroupAdd, GroupRemove, FirewallPortOpen, FirewallPortClose,
 )  # fmt: skip
 
+#: The kinds whose ``name`` is that of a service.
+SERVICE_KINDS = ("service_enable", "service_disable", "service_restart")
+
 ChangeItem = TypeAliasType(
     "ChangeItem",
     Annotated[
@@ -327,6 +330,7 @@ __all__ = [
     "FACTS_GET",
     "PROPOSE_CHANGES",
     "PROTOCOL_TOOLS",
+    "SERVICE_KINDS",
     "ChangeItem",
     "FactsGet",
     "NixValue",

@@ -14,11 +14,10 @@ from typing import Any
 
 from tacid.catalogue import Catalogue, Tool
 from tacid.errors import CatalogueError
-from tacid.jsontext import MAX_DEPTH, quote
+from tacid.jsontext import MAX_DEPTH, deeper_than, quote
 from tacid.schema.field import ABOUT, IMPLIED, Fields
 from tacid.schema.instance import APART, CLOSING, RESOURCE, Instance, Node, copied, key_of, mapping, members, value_of
 from tacid.schema.merge import ASSERTING, OPEN, merge
-from tacid.schema.validate import deeper_than
 
 #: Definitions that may be copied, and objects that may be split by their tag, in one tool.
 MAX_COPIES = 256

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from tacid.catalogue import Catalogue, Tool
-from tacid.jsontext import MAX_DEPTH, dumps, quote
+from tacid.jsontext import MAX_DEPTH, deeper_than, dumps, quote
 from tacid.schema.refs import escape_token
 
 #: Problems told of one call, characters of one message, alternatives listed in it.
@@ -198,20 +198,6 @@ def _shown(value: Any) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def deeper_than(value: Any, most: int) -> bool:
-    level = [value]
-    for _ in range(most + 1):
-        level = [
-            below
-            for item in level
-            if isinstance(item, (dict, list))
-            for below in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _encodable(value: Any) -> Any:
