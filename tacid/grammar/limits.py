@@ -16,6 +16,8 @@ MAX_RULE_NAME: Final = 200
 MAX_REPEAT: Final = 1999
 #: Rules that the engine generates inside a group, times the bound of the group's repeat: refused from 2,000 on.
 MAX_REPEATED_RULES: Final = 1999
+#: A counted repeat right within a counted repeat: the two bounds multiplied, each a stack of the engine's.
+MAX_NESTED_COUNTS: Final = 256
 #: Groups within groups in one rule. The engine's parser recurses once a group.
 MAX_GROUPS: Final = 64
 #: Nodes within nodes in one rule, so that our own code may recurse.
@@ -33,4 +35,4 @@ MAX_STARTS: Final = 4096
 #: Rules that begin with a rule that begins with a rule …; the engine's check for left recursion recurses.
 MAX_STARTS_DEEP: Final = 2000
 #: Paths along which rules begin, in all; the engine's check for left recursion follows each one anew.
-MAX_START_VISITS: Final = 1_000_000
+MAX_START_VISITS: Final = 10_000_000

@@ -121,6 +121,8 @@ def _measure_repeat(name: str, node: Repeat, look: _Look, deep: int, groups: int
     if max(low, high or 0) > limits.MAX_REPEAT:
         raise CompilerBug(f"The rule {name} repeats {max(low, high or 0):,} times; the limit is {limits.MAX_REPEAT:,}.")
     item = node.item
+    if low == high == 1:
+        return _measure(name, item, look, deep + 1, groups)
     grouped = isinstance(item, (Alt, Repeat)) or (isinstance(item, Seq) and len(item.items) > 1)
     inline, made = _measure(name, item, look, deep + 1, groups + grouped)
     repeated = 1
@@ -234,18 +236,23 @@ def _value(node: Node, worth: Mapping[str, int]) -> int:
 def _check_repeated(name: str, repeat: Repeat, rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
     if _value(repeat.item, worth) == _MAYBE_EMPTY:
         raise CompilerBug(f"The rule {name} repeats something that may be empty; repeat what isn't.")
-    if _stretches(repeat.item, repeat.max is not None, rules, worth):
-        raise CompilerBug(f"The rule {name} repeats a counted repeat with nothing between; the engine would hang.")
+    counts = (repeat.max or 1) * _stretch(repeat.item, rules, worth)
+    if counts > limits.MAX_NESTED_COUNTS:
+        raise CompilerBug(
+            f"The rule {name} repeats a repeat with nothing between, which leaves the engine {counts:,} ways to count; "
+            f"the limit is {limits.MAX_NESTED_COUNTS:,}."
+        )
 
 
-def _stretches(node: Node, counted: bool, rules: Mapping[str, Node], worth: Mapping[str, int]) -> bool:
-    """Whether the node can be a repeat of varying length and nothing else, one of the two repeats being counted."""
+def _stretch(node: Node, rules: Mapping[str, Node], worth: Mapping[str, int]) -> int:
+    """How many lengths a repeat may have that can be all there is of the node; 1 without bound, 0 without repeat."""
     nodes, seen = [node], set[str]()
+    longest = 0
     while nodes:
         one = nodes.pop()
         if isinstance(one, Repeat):
-            if (one.max is None or one.max > 1) and one.max != one.min and (counted or one.max is not None):
-                return True
+            if one.max is None or one.max > max(1, one.min):
+                longest = max(longest, one.max or 1)
             nodes.append(one.item)
         elif isinstance(one, Alt):
             nodes.extend(one.options)
@@ -255,7 +262,7 @@ def _stretches(node: Node, counted: bool, rules: Mapping[str, Node], worth: Mapp
         elif isinstance(one, Ref) and one.name not in seen:
             seen.add(one.name)
             nodes.append(rules[one.name])
-    return False
+    return longest
 
 
 @dataclass(slots=True)

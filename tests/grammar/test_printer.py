@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.errors import CompilerBug, GrammarError
@@ -109,6 +109,7 @@ def test_any_text_stays_within_its_literal(text: str) -> None:
     assert accepts(read_gbnf(printed), text + "a")
 
 
+@settings(deadline=None)
 @given(valid_rules(), st.integers(0, 1000))
 def test_the_text_means_what_the_nodes_mean(rules: dict[str, Node], seed: int) -> None:
     read = read_gbnf(print_rules(rules))
