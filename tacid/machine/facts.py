@@ -35,7 +35,7 @@ def facts(services: ServiceList | None, *, budget: int = BUDGET) -> tuple[str, .
     lines = ["Services of this machine:"]
     left = budget
     for index, name in enumerate(services.names):
-        words = one_line(services.descriptions.get(name, ""))
+        words = _escaped(one_line(services.descriptions.get(name, "")))
         line = f"- {_shown(name)}: {words}" if words else f"- {_shown(name)}"
         left -= len(line) + 1
         if left < 0:
@@ -46,18 +46,22 @@ def facts(services: ServiceList | None, *, budget: int = BUDGET) -> tuple[str, .
 
 
 def one_line(text: str, most: int = MAX_WORDS) -> str:
-    """A text from outside as words of one line: spaces for white space, nothing invisible, escapes as in the prompt."""
+    """A text from outside as words of one line: spaces for white space, nothing invisible, ``most`` characters."""
     cleaned = "".join(
         " " if char.isspace() else "" if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn") else char
         for char in text[: 20 * most]
     )
     words = " ".join(cleaned.split())
-    words = words if len(words) <= most else words[: most - 1].rstrip() + "…"
-    return "".join(escape_char(char) if shown_escaped(char) else char for char in words)
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
 
 
 def _shown(name: str) -> str:
     return name if _PLAIN.issuperset(name) else quote(name, shown=True)
+
+
+def _escaped(text: str) -> str:
+    """As the prompt writes texts from outside: no ``<`` of a marker stands raw."""
+    return "".join(escape_char(char) if shown_escaped(char) else char for char in text)
 
 
 class MachineFacts(BaseModel):

@@ -88,7 +88,7 @@ class _Narrower:
         self._tool = tool
         self._narrowings = narrowings
         self.placed: list[Narrowing] = []
-        if deeper_than(tool.parameters, 2 * MAX_DEPTH):
+        if deeper_than(tool.parameters, MAX_DEPTH):
             raise self._error("its schema nests too deep for that")
         self.root: Node = copied(tool.parameters)
         self._reads = Instance(self.root)
@@ -268,6 +268,15 @@ class _Narrower:
                 node["properties"] = {**mapping(node, "properties"), name: narrowed}
             self.placed.append(narrowing)
             return
+        # A grammar may not hold conditions; where the tag is known before them, so is the field.
+        for consequence in (node.get("then"), node.get("else")):
+            declared = self._reads.flat(consequence).get("properties")
+            if isinstance(declared, dict) and name in declared and not CLOSING & node.keys():
+                narrowed = self._narrowed(declared[name], narrowing)
+                if narrowed is not None:
+                    node["properties"] = {**mapping(node, "properties"), name: narrowed}
+                    self.placed.append(narrowing)
+                    return
 
     def _narrowed(self, schema: Any, narrowing: Narrowing) -> Node | None:
         try:

@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 
 from tacid.catalogue import Catalogue, Tool, read_tools
 from tacid.errors import CatalogueError
+from tacid.grammar.compile import compile_catalogue, compile_schema
+from tacid.grammar.walk import accepts
+from tacid.jsontext import dumps
 from tacid.schema.narrow import Narrowing, narrow
 from tacid.schema.validate import Validators, compile_validator
 
@@ -227,6 +230,24 @@ def test_the_cases(case: Any) -> None:
     for call in case["expect"]["calls_refuse"]:
         assert validators.problems(call["name"], call["arguments"]) != (), call
     assert validators.unchecked == {}
+
+
+@pytest.mark.parametrize("case", cases())
+def test_the_cases_in_the_grammar(case: Any) -> None:
+    tools = narrow(read_tools(case["input"]["tools"]), of_case(case["input"]["narrow"]))
+    rules = compile_catalogue(tools).rules
+    for key, admitted in (("calls_accept", True), ("calls_refuse", False)):
+        for call in case["expect"][key]:
+            text = dumps({"tool": call["name"], "arguments": call["arguments"]})
+            assert accepts(rules, text) is admitted, call
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_the_grammar_never_widens_a_narrowed_field(form: str) -> None:
+    grammar = compile_schema(narrowed(FORMS[form], ON))
+    for name in (*NAMES, "apache", "ngin", "nginx2", ""):
+        texts = [dumps({"changes": [item]}) for item in ({"op": "on", "name": name}, {"name": name, "op": "on"})]
+        assert any(accepts(grammar.rules, text) for text in texts) is (name in NAMES), (name, grammar.report)
 
 
 def test_there_are_cases() -> None:
