@@ -23,8 +23,8 @@ class Words:
     ``order`` says which part stands where; a part that is not named, or has nothing to say, is left out, and parts
     are joined by an empty line. ``catalogue``, ``facts``, ``caller`` and ``examples`` are the frames around what is
     inserted at ``{}``; ``example`` is one example (``{request}``, ``{reply}``). ``calls`` examples of calls come
-    from the catalogue, as many of ``answers`` (request, answer) stand beside them, in turns. ``as_turns`` shows them
-    as turns of the conversation instead of lines of the system turn.
+    from the catalogue, as many of ``answers`` (request, answer) stand beside them, in turns, ``last`` at the end.
+    ``as_turns`` shows them as turns of the conversation instead of lines of the system turn.
     """
 
     rule: str
@@ -37,6 +37,7 @@ class Words:
     example: str = "Request: {request}\nReply: {reply}"
     caller: str = "{}"
     as_turns: bool = False
+    last: Literal["answer", "call"] = "answer"
 
 
 _RULE = """\
@@ -58,16 +59,21 @@ WORDS["balanced4"] = replace(WORDS["balanced6"], calls=2)
 WORDS["balanced2"] = replace(WORDS["balanced6"], calls=1)
 WORDS["no_examples"] = replace(WORDS["balanced6"], calls=0)
 WORDS["balanced6_turns"] = replace(WORDS["balanced6"], as_turns=True)
+WORDS["balanced6_call_last"] = replace(WORDS["balanced6"], last="call")
+WORDS["balanced6_turns_call_last"] = replace(WORDS["balanced6_turns"], last="call")
+WORDS["balanced4_turns"] = replace(WORDS["balanced4"], as_turns=True)
+WORDS["balanced4_turns_call_last"] = replace(WORDS["balanced4_turns"], last="call")
 WORDS["rule_first"] = replace(WORDS["balanced6"], order=("rule", "catalogue", "facts", "examples", "caller"))
 
 DEFAULT_WORDS = WORDS["balanced6"]
 
 
 def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
-    """Calls and answers by turns, as many of the one as of the other; a call is first, an answer last."""
-    calls = call_examples(catalogue, words.calls)
+    """Calls and answers by turns, as many of the one as of the other, as far as the catalogue gives them."""
+    calls = list(call_examples(catalogue, words.calls))
     answers = [Example(request, say(text)) for request, text in words.answers[: len(calls) or words.calls]]
-    return tuple(one for pair in zip_longest(calls, answers) for one in pair if one is not None)
+    first, second = (calls, answers) if words.last == "answer" else (answers, calls)
+    return tuple(one for pair in zip_longest(first, second) for one in pair if one is not None)
 
 
 def system_text(words: Words, catalogue: Catalogue, facts: Sequence[str], caller: str) -> str:
