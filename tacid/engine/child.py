@@ -1,7 +1,8 @@
-"""The engine of the package xllamacpp as a process of its own: ``python -m tacid.engine.child``, with llama-server's arguments.
+"""The engine of the package xllamacpp as a process of its own, with llama-server's arguments.
 
-The package has a server and no command. The key comes in the environment (``LLAMA_API_KEY``), as llama-server takes it. SIGTERM ends
-it at once by its default action: there is nothing to save. An argument that isn't in `FLAGS` is refused by name.
+Started by ``python -m tacid.engine.child``: the package has a server and no command. The key comes in the environment
+(``LLAMA_API_KEY``), as llama-server takes it. SIGTERM ends it at once by its default action: there is nothing to
+save. An argument that isn't in `FLAGS` is refused by name; ``--try`` alone only loads the package.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ _LIBRARIES = {"libgomp": "libgomp1", "libstdc++": "libstdc++6"}
 def main(arguments: list[str]) -> NoReturn:
     """Serve until a signal comes."""
     xllamacpp = _package()
+    if arguments == ["--try"]:
+        sys.exit(0)
     params = xllamacpp.CommonParams()
     params.n_gpu_layers = 0
     try:
         _apply(params, arguments, xllamacpp)
         if key := os.environ.pop("LLAMA_API_KEY", ""):
             params.api_keys = [key]
-        server = xllamacpp.Server(params)
-    except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         _give_up(str(error))
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError:
+        sys.exit(1)  # the log has the reason
     while True:
         signal.pause()
         assert server is not None  # kept alive
@@ -34,7 +40,7 @@ def main(arguments: list[str]) -> NoReturn:
 
 def _package() -> Any:
     try:
-        import xllamacpp
+        import xllamacpp  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
         for library, debian in _LIBRARIES.items():
             if library in str(error):

@@ -1,4 +1,7 @@
-"""What this machine computes with: CPU features, physical cores, memory. Read from Linux's own files, else asked of Python."""
+"""What this machine computes with: CPU features, physical cores, memory.
+
+Read from Linux's own files, else asked of Python.
+"""
 
 from __future__ import annotations
 

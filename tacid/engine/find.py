@@ -21,7 +21,9 @@ PACKAGE = "xllamacpp"
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """An engine that was found. ``url`` runs already; ``binary`` is a llama-server; ``package`` runs in a child of ours.
+    """An engine that was found.
+
+    ``url`` runs already; ``binary`` is a llama-server; ``package`` runs in a child of ours.
 
     ``where`` is its URL, its path, or the name of the package; ``version`` is what is known before it runs.
     """
@@ -41,8 +43,8 @@ class EngineSpec:
 def find_engine(config: EngineConfig) -> EngineSpec:
     """The engine to use: what is configured, else llama-server on the PATH, else the installed package.
 
-    Raises ``EngineMissing`` with the remedy: nothing found, a configured one that isn't there, or a CPU that the package
-    can't run on.
+    Raises ``EngineMissing`` with the remedy: nothing found, a configured one that isn't there, or a CPU that the
+    package can't run on.
     """
     if config.url is not None:
         return EngineSpec("url", _checked_url(config.url))

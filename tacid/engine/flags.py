@@ -87,8 +87,8 @@ def engine_arguments(
 ) -> list[str]:
     """The arguments of llama-server for this model.
 
-    ``context`` is in tokens for each slot (llama-server's ``-c`` is the sum of all slots); ``host`` an address, or the path
-    of a Unix socket, which has no ``port``; ``flash_attention`` none leaves the choice to the engine.
+    ``context`` is in tokens for each slot (llama-server's ``-c`` is the sum of all slots); ``host`` an address, or
+    the path of a Unix socket, which has no ``port``; ``flash_attention`` none leaves the choice to the engine.
     """
     check_extra_args(config.extra_args)
     threads = str(config.threads or cpu.physical_cores())

@@ -1,9 +1,10 @@
 """Runs an engine and ends it when whoever wanted it is gone, however that went.
 
-Started by path with nothing of tacid imported: ``python guard.py PARENT_PID COMMAND…``. Standard input is a pipe from the parent: its
-end (closed on purpose, or by the kernel when the parent was killed) means stop. Standard output gets one line, ``pid N``; the engine
-writes its log to standard error. On Linux the kernel kills the engine if the guard itself is killed. Ends as the engine ended: with its
-exit code, or by the same signal; with 0 after a stop that was asked for.
+Started by path with nothing of tacid imported: ``python guard.py PARENT_PID COMMAND…``. Standard input is a pipe from
+the parent: its end (closed on purpose, or by the kernel when the parent was killed) means stop. Standard output gets
+one line, ``pid N``; the engine writes its log to standard error. On Linux the kernel kills the engine if the guard
+itself is killed. Ends as the engine ended: with its exit code, or by the same signal; with 0 after a stop that was
+asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 #: Seconds that the engine gets after the first and after the second SIGTERM; then SIGKILL.
 PATIENCE = (2.0, 1.0)
@@ -69,20 +71,16 @@ def _stop(engine: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(engine: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(engine.pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _end_like(returncode: int) -> int:
     if returncode >= 0:
         return returncode
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
+    with suppress(OSError, ValueError):  # SIGKILL has no handler to take away
         signal.signal(-returncode, signal.SIG_DFL)
-    except (OSError, ValueError):
-        pass  # SIGKILL has no handler to take away
     os.kill(os.getpid(), -returncode)
     return 128 - returncode
 
@@ -102,10 +100,8 @@ def _dies_with_us() -> Callable[[], None] | None:
 
 
 def _tell(line: str) -> None:
-    try:
+    with suppress(OSError):  # the parent may be gone; the pipe's end will say so
         os.write(1, line.encode())
-    except OSError:
-        pass  # the parent is gone; the pipe's end will say so
 
 
 if __name__ == "__main__":

@@ -5,31 +5,47 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 
 PORT_TAKEN = "the port is taken by another program"
 
-#: What the log says (llama-server b10434 and b11549, the dynamic linker, our own child) and what it means. First match wins.
-_LOG: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), meaning)
-    for pattern, meaning in (
-        (r"^tacid: (.+)$", r"{0}"),
-        (r"couldn't bind", PORT_TAKEN),
-        (r"invalid argument: (\S+)", "it does not know the argument {0}; remove it from engine.extra_args, or take a newer build"),
-        (r'error while handling argument "([^"]+)"', "the argument {0} has a value that it can't use; correct engine.extra_args"),
-        (r"libgomp\.so[^:]*: cannot open", "the library libgomp is missing; on Debian: apt install libgomp1"),
-        (r"error while loading shared libraries: ([^:]+)", "the library {0} is missing; install it"),
-        (r"unknown model architecture: '([^']+)'", "this build does not know models of the kind {0}; take a newer one"),
-        (r"not within the file bounds", "the model is cut short; fetch it again (tacid model pull)"),
-        (r"has invalid data|found invalid values", "the model's weights are damaged; fetch it again (tacid model pull)"),
-        (
-            r"bad_alloc|(?:failed|unable|cannot) to allocate|cannot allocate memory|alloc.*failed|out of memory|failed to create.context",
-            "there is not enough memory; take a smaller model or a smaller engine.context",
-        ),
-        (r"failed to open GGUF file.*No such file", "the model is missing; fetch it (tacid model pull)"),
-        (r"Permission denied", "a file may not be read; check the rights of the model file"),
-        (r"invalid magic|failed to load model|error loading model", "the model can't be loaded; check it (tacid model verify)"),
-    )
-)  # fmt: skip
+#: What the log says (llama-server b10434 and b11549, the dynamic linker, our own child) and what it means; the first
+#: match wins.
+_MEANINGS: tuple[tuple[str, str], ...] = (
+    (r"^tacid: (.+)$", "{0}"),
+    (r"couldn't bind", PORT_TAKEN),
+    (
+        r"invalid argument: (\S+)",
+        "it does not know the argument {0}; remove it from engine.extra_args, or take a newer build",
+    ),
+    (
+        r'error while handling argument "([^"]+)"',
+        "the argument {0} has a value that it can't use; correct engine.extra_args",
+    ),
+    (r"libgomp\.so[^:]*: cannot open", "the library libgomp is missing; on Debian: apt install libgomp1"),
+    (r"error while loading shared libraries: ([^:]+)", "the library {0} is missing; install it"),
+    (
+        r"unknown model architecture: '([^']+)'",
+        "this build does not know models of the kind {0}; take a newer one",
+    ),
+    (r"not within the file bounds", "the model is cut short; fetch it again (tacid model pull)"),
+    (
+        r"has invalid data|found invalid values",
+        "the model's weights are damaged; fetch it again (tacid model pull)",
+    ),
+    (
+        r"bad_alloc|(?:failed|unable|cannot) to allocate|cannot allocate memory|alloc.*failed|out of memory"
+        r"|failed to create.context|can't start new thread|Resource temporarily unavailable",
+        "there is not enough memory; take a smaller model or a smaller engine.context",
+    ),
+    (r"failed to open GGUF file.*No such file", "the model is missing; fetch it (tacid model pull)"),
+    (r"Permission denied", "a file may not be read; check the rights of the model file"),
+    (
+        r"invalid magic|failed to load model|error loading model",
+        "the model can't be loaded; check it (tacid model verify)",
+    ),
+)
+_LOG = tuple((re.compile(pattern, re.IGNORECASE), meaning) for pattern, meaning in _MEANINGS)
 
 _SIGNALS = {
     "SIGILL": "the CPU lacks instructions that this build was made for (AVX2 or newer); take a build that fits",
@@ -42,20 +58,19 @@ _SIGNALS = {
 
 
 def explain(returncode: int, log: Sequence[str]) -> str:
-    """The reason as a clause without a full stop, with the last line of the log where the reason isn't plain from it.
+    """The reason as a clause without a full stop, with the last line of the engine's log.
 
-    ``returncode`` as ``subprocess`` gives it: negative for a signal; 128 and more may be a signal that a wrapper handed on.
+    ``returncode`` as ``subprocess`` gives it: negative for a signal; above 128 it may be one that a wrapper handed on.
     """
     number = -returncode if returncode < 0 else returncode - 128 if returncode > 128 else 0
     name = ""
-    try:
+    with suppress(ValueError):
         name = signal.Signals(number).name if number else ""
-    except ValueError:
-        pass
     reason = None
     if name not in ("SIGILL", "SIGKILL"):
         reason = _from_log(log)
-    reason = reason or _SIGNALS.get(name) or (f"it was ended by {name}" if name else f"it ended with code {returncode}")
+    if reason is None:
+        reason = _SIGNALS.get(name) or (f"it was ended by {name}" if name else f"it ended with code {returncode}")
     last = next((line for line in reversed(log) if line.strip()), "")
     if not last or last.startswith("tacid: "):
         return reason

@@ -28,7 +28,7 @@ class Hub(_Data):
 
 
 class Wheel(_Data):
-    """A wheel of the Python package index that holds the file, or one part of it, as ``member``; ``size`` in bytes of the member."""
+    """A wheel that holds the file, or one part of it, as ``member`` of ``size`` bytes."""
 
     name: str
     version: str
@@ -52,9 +52,11 @@ class SamplingDefaults(_Data):
 
 
 class Pin(_Data):
-    """A model by name. ``size`` and ``memory`` in bytes (memory: while it answers at 8,192 tokens of context), ``context`` in tokens.
+    """A model by name.
 
-    ``family`` names the turn markers of the prompt; ``flash_attention`` none leaves it to the engine.
+    ``size`` is in bytes, ``context`` in tokens; ``memory`` is what it takes while it answers, in bytes; ``cores``
+    from how many on it is quick enough; only ``recommended`` ones are proposed. ``family`` names the turn markers of
+    the prompt; ``flash_attention`` none leaves that to the engine.
     """
 
     name: str
@@ -68,7 +70,9 @@ class Pin(_Data):
     family: Literal["chatml", "llama3", "gemma"]
     sampling: SamplingDefaults
     flash_attention: bool | None = None
-    memory: int
+    memory: int = Field(gt=0)
+    cores: int = Field(gt=0)
+    recommended: bool
     about: str
     mirrors: tuple[Hub | Wheels, ...]
 
@@ -94,5 +98,6 @@ def find_pin(name: str) -> Pin:
         if wanted in (pin.name, *pin.aliases):
             return pin
     raise ModelError(
-        f"No model is called {name!r}; take one of {', '.join(pin.name for pin in PINS)}, or give the path of a GGUF file."
+        f"No model is called {name!r}; take one of {', '.join(pin.name for pin in PINS)}, or give the path of a GGUF "
+        "file."
     )

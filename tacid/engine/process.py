@@ -167,8 +167,8 @@ async def _ready(
                 await asyncio.sleep(0.02)
     except TimeoutError:
         raise EngineStartError(
-            f"{_upper(spec.name)} was not ready after {patience:g} seconds ({status or ''} {text}); raise "
-            " engine.start_timeout, or take a smaller model."
+            f"{_upper(spec.name)} was not ready after {patience:g} seconds ({status or 'no answer'}, {text}); raise "
+            "engine.start_timeout, or take a smaller model."
         ) from None
     # Another program may have taken the port in between: only ours knows the key, and only ours still runs.
     if not await client.knows_key() or not child.running:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tacid.config import ModelConfig
@@ -40,8 +41,8 @@ def pin_of(path: Path, directory: Path | None = None) -> Pin | None:
 def locate(config: ModelConfig) -> tuple[Path, Pin | None]:
     """The configured model's file, ready for an engine, and its pin.
 
-    A pin's file has its size and head checked, and its checksum where it changed since that was last seen to be right; a file of one's own has
-    its head checked. Raises ``ModelError`` with the remedy.
+    A pin's file has its size and head checked, and its checksum where it changed since that was last seen to be
+    right; a file of one's own has its head checked. Raises ``ModelError`` with the remedy.
     """
     if is_path(config.name):
         path = Path(config.name).expanduser()
@@ -56,7 +57,10 @@ def locate(config: ModelConfig) -> tuple[Path, Pin | None]:
 
 
 def check(path: Path, pin: Pin) -> GgufHead:
-    """Refuse a file that isn't the pin's. The checksum is only read where size or time changed since it was last right."""
+    """Refuse a file that isn't the pin's.
+
+    The checksum is only read where size or time changed since it was last right.
+    """
     head = read_head(path)
     if not _seen(path, pin):
         verify(path, pin)
@@ -64,26 +68,35 @@ def check(path: Path, pin: Pin) -> GgufHead:
 
 
 def verify(path: Path, pin: Pin | None, on_bytes: Callable[[int], None] | None = None) -> GgufHead:
-    """Read a file whole and compare it with its pin; without a pin only its head can be checked.
+    """Read a file whole and compare it with its pin; of a file without a pin only the head can be checked.
 
-    ``on_bytes`` hears how many bytes were read since the last time. Raises ``ModelError``: missing, no GGUF, cut short, another size, another
-    checksum.
+    ``on_bytes`` hears how many bytes were read since the last time. Raises ``ModelError``: missing, no GGUF, cut short,
+    another size, another checksum.
     """
-    head = read_head(path)
     if pin is None:
-        return head
+        return read_head(path)
+    try:
+        head = compare(path, pin, on_bytes)
+    except ModelError:
+        _forget(path)
+        raise
+    remember(path, pin)
+    return head
+
+
+def compare(path: Path, pin: Pin, on_bytes: Callable[[int], None] | None = None) -> GgufHead:
+    """Like `verify`, but leaves no note beside the file."""
+    head = read_head(path)
     if head.size != pin.size:
         raise ModelError(
             f"The model {path} has {head.size:,} bytes and {pin.name} has {pin.size:,}; fetch it again: "
             f"tacid model pull {pin.name}."
         )
     if sha256_of(path, on_bytes) != pin.sha256:
-        _forget(path)
         raise ModelError(
-            f"The model {path} has another checksum than {pin.name}: it is damaged or was replaced; remove it and fetch "
-            f"it again: tacid model pull {pin.name}."
+            f"The model {path} has another checksum than {pin.name}: it is damaged or was replaced; fetch it again: "
+            f"tacid model pull {pin.name}."
         )
-    remember(path, pin)
     return head
 
 
@@ -99,7 +112,10 @@ def sha256_of(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
 
 
 def remember(path: Path, pin: Pin) -> None:
-    """Note beside a file that its checksum was right, with the size and time it had then. Not being able to is no error."""
+    """Note beside a file that its checksum was right, with the size and time it had then.
+
+    Not being able to is no error.
+    """
     note = _note(path)
     try:
         temporary = note.with_name(f"{note.name}.{os.getpid()}")
@@ -117,10 +133,8 @@ def _seen(path: Path, pin: Pin) -> bool:
 
 
 def _forget(path: Path) -> None:
-    try:
+    with suppress(OSError):
         _note(path).unlink(missing_ok=True)
-    except OSError:
-        pass
 
 
 def _note(path: Path) -> Path:
