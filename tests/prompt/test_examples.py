@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacid.catalogue import Catalogue, Tool, read_tools
+from tacid.grammar.compile import compile_catalogue
+from tacid.grammar.walk import accepts
 from tacid.machine.protocol import PROTOCOL_TOOLS
 from tacid.prompt.examples import MAX_ARGUMENTS, call, call_examples, example_arguments, say
+from tacid.prompt.words import WORDS, balanced_examples
 
 CASES = Path(__file__).parents[1] / "cases"
 CATALOGUES = sorted(path for path in CASES.glob("catalogue-*.json") if "$generate" not in path.read_text())
@@ -41,6 +44,14 @@ def test_examples_of_real_catalogues_are_valid_calls_of_their_tools(path: Path) 
         tool = catalogue[envelope["tool"]]
         jsonschema_rs.validator_for(dict(tool.parameters), validate_formats=True).validate(envelope["arguments"])
         assert "\n" not in example.request
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda p: p.stem)
+def test_examples_are_what_the_grammar_admits_to_the_byte(path: Path) -> None:
+    catalogue = Catalogue((*PROTOCOL_TOOLS, *tools_of(path)))
+    rules = compile_catalogue(catalogue).rules
+    for reply in {example.reply for words in WORDS.values() for example in balanced_examples(words, catalogue)}:
+        assert accepts(rules, reply), reply
 
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda p: p.stem)
