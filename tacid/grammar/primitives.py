@@ -1,7 +1,7 @@
 """The rules of JSON itself, which every grammar has at hand and none carries unless it uses them.
 
 Strings hold any character but controls, quote and backslash, or an escape; an escape of a lone surrogate is refused,
-since no text has one. Numbers are JSON's (RFC 8259), with exponents that a double can hold.
+since no text has one. Numbers are JSON's (RFC 8259), with exponents whose numbers a double can hold.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ KEY_REST = Ref("key-rest")
 KEY_ESCAPE = Ref("key-escape")
 FRACTION = Ref("fraction")
 EXPONENT = Ref("exponent")
+#: The exponent after several digits, which add to its size.
+SHORT_EXPONENT = Ref("short-exponent")
 #: A number's magnitude, without sign.
 UNSIGNED = Ref("unsigned")
 
 DIGIT = Chars(((0x30, 0x39),))
 DIGITS = Repeat(DIGIT, 0, None)
-NATURAL = alt((Lit("0"), seq(Chars(((0x31, 0x39),)), DIGITS)))
+_FIRST = Chars(((0x31, 0x39),))
+NATURAL = alt((Lit("0"), seq(_FIRST, DIGITS)))
 MINUS = optional(Lit("-"))
 
 
@@ -68,9 +71,15 @@ PRIMITIVES: dict[str, Node] = {
     "string": seq(Lit('"'), Repeat(CHAR, 0, None), Lit('"')),
     "char": alt((_RAW, seq(Lit("\\"), alt((_chars('"\\/bfnrt'), seq(Lit("u"), _UNICODE)))))),
     "number": seq(MINUS, UNSIGNED),
-    "unsigned": seq(NATURAL, optional(FRACTION), optional(EXPONENT)),
+    "unsigned": alt(
+        (
+            seq(DIGIT, optional(FRACTION), optional(EXPONENT)),
+            seq(_FIRST, Repeat(DIGIT, 1, None), optional(FRACTION), optional(SHORT_EXPONENT)),
+        )
+    ),
     "fraction": seq(Lit("."), Repeat(DIGIT, 1, None)),
     "exponent": seq(_chars("Ee"), alt((seq(Lit("-"), Repeat(DIGIT, 1, 3)), seq(optional(Lit("+")), _TO_307)))),
+    "short-exponent": seq(_chars("Ee"), optional(_chars("+-")), Repeat(DIGIT, 1, 2)),
     "integer": seq(MINUS, NATURAL),
     "boolean": alt((Lit("true"), Lit("false"))),
     "key-rest": seq(Repeat(CHAR, 0, None), Lit('"')),

@@ -24,12 +24,9 @@ def compile_ref(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compil
             " admitted",
         )
         return VALUE
-    if _circles(scope, schema):
-        reason = "the references lead only to each other"
-        if scope.depth == 1:
-            return Nothing(pointer, reason)
-        scope.widen(pointer, "$ref", f"{reason}, so any JSON is admitted")
-        return VALUE
+    circle = _circle(scope, schema)
+    if circle:
+        return _compile_circle(scope, schema, pointer, circle)
     beside = {} if scope.resolver.legacy else assertions(schema, "$ref")
     if not beside or _implied(scope, beside, target[1]):
         return scope.once(target[0], target[1], target[0])
@@ -47,19 +44,33 @@ def _opened(schema: Any) -> Any:
     return {**schema, OPEN: True} if isinstance(schema, Mapping) else schema
 
 
-def _circles(scope: Scope, schema: Mapping[str, Any]) -> bool:
-    """Whether references lead on to references until they come back, with nothing else on the way."""
+def _circle(scope: Scope, schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas on the way where references lead on to references until they come back; else nothing."""
     seen: set[str] = set()
+    way: list[Mapping[str, Any]] = []
     place: Any = schema
     while isinstance(place, Mapping) and "$ref" in place:
+        way.append(place)
         target = scope.target(place["$ref"])
         if target is None:
-            return False
+            return []
         if target[0] in seen:
-            return True
+            return way
         seen.add(target[0])
         place = target[1]
-    return False
+    return []
+
+
+def _compile_circle(scope: Scope, schema: Mapping[str, Any], pointer: str, way: list[Mapping[str, Any]]) -> Compiled:
+    """References that lead only to each other: nothing, where that is all there is; else what stands beside them."""
+    reason = "the references lead only to each other"
+    beside = {} if scope.resolver.legacy else assertions(schema, "$ref")
+    # A type alone is what every tool's parameters have, and says nothing by itself.
+    bare = scope.resolver.legacy or all(assertions(place, "$ref", "type") == {} for place in way)
+    if scope.depth == 1 and bare:
+        return Nothing(pointer, reason)
+    scope.widen(pointer, "$ref", f"{reason}, so only what stands beside them is held")
+    return scope.merged(_opened(beside), pointer) if beside else VALUE
 
 
 def _implied(scope: Scope, beside: Mapping[str, Any], target: Any) -> bool:

@@ -13,7 +13,7 @@ from tacid.grammar.nodes import Lit, Node
 from tacid.grammar.shapes import alt, seq, weight
 from tacid.grammar.tree import json_literal, prefix_tree
 from tacid.jsontext import dumps
-from tacid.schema.merge import same_key, type_list
+from tacid.schema.merge import plain, same_key, type_list
 from tacid.schema.validate import compile_validator
 
 #: Values that are no strings, told apart one by one up to here and as a tree beyond.
@@ -27,11 +27,11 @@ def compile_values(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Com
     if not isinstance(listed, (list, tuple)):
         scope.widen(pointer, "enum", "this is no list of values")
         return scope.merged(assertions(schema, "enum"), pointer)
-    values = {same_key(value): value for value in listed}
+    values = {same_key(value): value for value in reversed(listed)}
     if "const" in schema and isinstance(schema.get("enum"), list):
         allowed = {same_key(value) for value in schema["enum"]}
         values = {key: value for key, value in values.items() if key in allowed}
-    left = [value for value in _filtered(scope, schema, list(values.values()), pointer) if _writable(value)]
+    left = [value for value in _filtered(scope, schema, [*reversed(values.values())], pointer) if _writable(value)]
     if not left:
         empty = "the list of values is empty" if not listed else "no listed value fits the keywords beside the list"
         return Nothing(f"{pointer}/{keyword}", empty)
@@ -66,12 +66,9 @@ def _tree(scope: Scope, texts: list[str]) -> Node:
     return known
 
 
-def _spellings(value: Any) -> list[str]:
-    """How a value that is no string may be written: canonically, and as the prompt shows it."""
-    spellings = [dumps(value), dumps(value, shown=True)]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        spellings.append(dumps(int(value)))
-    return spellings
+def _spellings(value: Any) -> tuple[str, ...]:
+    """How a value that is no string may be written: canonically, as the prompt shows it, and 1.0 as 1."""
+    return dumps(value), dumps(value, shown=True), dumps(plain(value))
 
 
 def _writable(value: Any) -> bool:

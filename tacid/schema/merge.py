@@ -96,7 +96,18 @@ def type_list(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 def same_key(value: Any) -> str:
     """Text that is equal for values which JSON Schema calls equal: 1 and 1.0 are, 1 and true are not."""
-    return json.dumps(_plain(value), sort_keys=True)
+    return json.dumps(plain(value), sort_keys=True)
+
+
+def plain(value: Any) -> Any:
+    """The value with every number that is whole as an integer, which JSON Schema calls equal."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
 
 
 def merge(one: Schema, other: Schema) -> Schema | None:
@@ -320,16 +331,6 @@ def _one_of(one: Schema, other: Schema) -> Schema:
     if one is False or other is False:
         return False
     return other if one is True else one
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -1,0 +1,118 @@
+"""``enum`` and ``const``: exactly the listed values that fit what stands beside the list."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tacid.catalogue import Tool
+from tacid.errors import GrammarError
+from tacid.grammar import compile_catalogue, compile_schema
+from tacid.grammar.limits import GATE_BYTES
+from tacid.grammar.walk import Walk, accepts
+from tests.grammar.draw import draw
+
+MIXED = ["a", "ab", "", "é", "<", 1, 1.0, 1.5, True, False, None, [1, "x"], {"k": {"l": []}}, "1", "true"]
+
+
+def _drawn(schema: Any, times: int = 300) -> set[str]:
+    rules = compile_schema(schema).rules
+    return {json.dumps(json.loads(draw(rules, seed)), sort_keys=True) for seed in range(times)}
+
+
+def test_exactly_the_listed_values() -> None:
+    assert _drawn({"enum": MIXED}) == {json.dumps(value) for value in MIXED} - {"1.0"}
+
+
+@pytest.mark.parametrize("value", MIXED)
+def test_a_constant_of_every_kind(value: Any) -> None:
+    assert {json.loads(text) == value for text in _drawn({"const": value}, 5)} == {True}
+
+
+@pytest.mark.parametrize(
+    ("beside", "left"),
+    [
+        ({"type": "string"}, {"", "a", "ab", "é", "<", "1", "true"}),
+        ({"type": ["null", "array"]}, {None, "list"}),
+        ({"type": "integer"}, {1}),
+        ({"type": "number"}, {1, 1.5}),
+        ({"type": "boolean"}, {True, False}),
+        ({"type": "string", "minLength": 2}, {"ab", "true"}),
+        ({"pattern": "^a"}, {"a", "ab", "other"}),
+        ({"const": "a"}, {"a"}),
+        ({"$ref": "#/$defs/Short", "type": "string"}, {"", "a", "é", "<", "1"}),
+        ({"not": {"type": ["string", "number", "object", "array", "boolean"]}}, {None}),
+        ({"anyOf": [{"const": "a"}, {"type": "null"}]}, {"a", None}),
+    ],
+)
+def test_values_are_filtered_by_what_stands_beside_them(beside: dict[str, Any], left: set[Any]) -> None:
+    schema = {"enum": MIXED, **beside, "$defs": {"Short": {"maxLength": 1}}}
+    assert not compile_schema(schema).report.widenings
+    found = {json.loads(text) if text[0] not in "[{" else "list" for text in _drawn(schema)}
+    if "pattern" in beside:
+        assert {value for value in found if isinstance(value, str)} - {"list"} == {"a", "ab"}
+    else:
+        assert found == left
+
+
+@pytest.mark.parametrize("schema", [{"enum": []}, {"enum": [1], "type": "string"}, {"const": 1, "enum": [2]}])
+def test_a_list_with_nothing_left_fits_nothing(schema: Any) -> None:
+    with pytest.raises(GrammarError):
+        compile_schema(schema)
+
+
+def test_a_lone_surrogate_comes_out_as_it_went_in() -> None:
+    assert _drawn({"enum": ["\ud800", {"\udc00": "\ud800"}]}, 40) == {'"\\ud800"', '{"\\udc00": "\\ud800"}'}
+
+
+def test_values_may_be_written_as_the_prompt_shows_them() -> None:
+    rules = compile_schema({"enum": ["<b>", ["<"], 7]}).rules
+    assert all(accepts(rules, text) for text in ('"<b>"', '"\\u003cb>"', '["<"]', '["\\u003c"]', "7"))
+    assert not accepts(rules, '"\\u003Cb>"')
+
+
+def test_a_list_that_is_no_list_widens() -> None:
+    grammar = compile_schema({"enum": "a", "type": "string"})
+    assert [widening.keyword for widening in grammar.report.widenings] == ["enum"]
+    assert accepts(grammar.rules, '"zzz"')
+
+
+def test_numbers_in_a_constant_may_stand_with_or_without_a_fraction() -> None:
+    rules = compile_schema({"const": 2.0}).rules
+    assert accepts(rules, "2.0")
+    assert accepts(rules, "2")
+
+
+HUGE = [f"{index * 7919 % 100_003:06}.service" for index in range(9000)]
+
+
+def test_a_huge_list_becomes_a_choice_of_its_own_and_is_never_cut() -> None:
+    parameters = {"type": "object", "properties": {"name": {"type": "string", "enum": HUGE}}, "required": ["name"]}
+    grammar = compile_catalogue([Tool("start", "", parameters)])
+    (gate,) = grammar.gates
+    assert gate in grammar.rules
+    assert len(grammar.text) < GATE_BYTES
+    assert not grammar.report.widenings
+    assert all(accepts(grammar.rules, f'"{name}"', gate) for name in HUGE[::500])
+    assert not accepts(grammar.rules, '"other.service"', gate)
+    walk = Walk(grammar.rules)
+    assert walk.feed('{"tool":"start","arguments":{"name":')
+    assert walk.gate == gate
+    assert walk.pass_gate(f'"{HUGE[7]}"')
+    assert walk.feed("}}")
+    assert walk.complete
+
+
+def test_a_huge_list_of_other_values_becomes_a_choice_of_its_own() -> None:
+    grammar = compile_schema({"type": "array", "items": {"enum": [[f"{index:06}", index] for index in range(3900)]}})
+    assert len(grammar.gates) == 1
+    assert not grammar.report.widenings
+
+
+def test_the_same_list_is_one_rule() -> None:
+    listed = {"enum": HUGE[:50]}
+    once = compile_schema({"type": "object", "properties": {"a": listed}})
+    twice = compile_schema({"type": "object", "properties": {"a": listed, "b": listed}})
+    assert len(twice.text) < len(once.text) + 200
