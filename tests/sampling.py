@@ -56,6 +56,7 @@ class Verdict:
     outside: list[str] = field(default_factory=list)
     unparsed: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)
+    services: list[str] = field(default_factory=list)
     invalid: int = 0
 
     def ok(self) -> bool:
@@ -133,6 +134,7 @@ def judge(verdict: Verdict, subject: Subject, grammar: Grammar, validators: Vali
         if isinstance(done, Truncated):
             verdict.unparsed.append(f"{subject.name}: read as cut off: {text[:400]!r}")
     for name in _services(text if not finished else json.loads(text)):
+        verdict.services.append(name)
         if subject.services is not None and name not in subject.services:
             verdict.unlisted.append(f"{subject.name}: {name!r} in {text[:400]!r}")
     if isinstance(done, Call):
