@@ -7,6 +7,7 @@ without ranges), ``pip download`` fetches it whole.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from tacid.engine.progress import Watcher
 from tacid.engine.transfer import Damaged, SourceFailed, get_resumed, report
 
 _BLOCK = 1024 * 1024
+_NO_ROOM = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _WHOLE_WHEEL = re.compile(r"^\s*Downloading \S+\.whl\b(?!\.metadata)")
 
 
@@ -145,8 +147,8 @@ def _pip_download(wheel: Wheel, folder: Path, on_bytes: Callable[[int], None]) -
         on_line=lambda line: _raw_progress(line, on_bytes), temporary=folder,
     )  # fmt: skip
     if answer.returncode != 0:
-        if "No space left" in answer.text or "Disk quota" in answer.text:
-            raise OSError(28, "No space left on device")
+        if any(words in answer.text for words in _NO_ROOM):
+            raise OSError(errno.ENOSPC, "No space left on device")
         raise SourceFailed(f"the Python package index failed ({_reason(answer.text)})")
     for path in target.glob("*.whl"):
         return path
@@ -221,7 +223,9 @@ def _settings() -> tuple[str | None, str | None]:
 
 def _reason(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    errors = [
+        line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ") and line != "ERROR: Exception:"
+    ]
     words = (errors or [line for line in lines if line] or ["it said nothing"])[-1]
     return words if len(words) <= 200 else words[:199] + "…"
 

@@ -85,8 +85,6 @@ async def start_engine(
         return
     if model is None:
         raise EngineStartError(f"{_upper(spec.name)} needs a model to start with; name one.")
-    if model is None:
-        raise EngineStartError(f"{_upper(spec.name)} needs a model; give one (tacid model pull).")
     head = read_head(model)
     context = min(config.context, head.context or config.context)
     for attempt in range(PORTS):
@@ -120,10 +118,12 @@ async def start_engine(
             )
             return
         finally:
-            await client.aclose()
-            await child.stop()
-            if socket is not None:
-                _forget(socket)
+            try:
+                await client.aclose()
+            finally:
+                await child.stop()
+                if socket is not None:
+                    _forget(socket)
 
 
 @asynccontextmanager
@@ -250,7 +250,11 @@ class _Child:
             env=environment,
         )
         child = cls(process)
-        await child._tasks[1]
+        try:
+            await child._tasks[1]
+        except BaseException:
+            await child.stop()
+            raise
         return child
 
     @property

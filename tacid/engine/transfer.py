@@ -21,7 +21,6 @@ from tacid.errors import DownloadError
 #: Tries without a single new byte before a transfer is given up, and seconds between them.
 TRIES, PAUSE = 3, 1.0
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_BLOCK = 1024 * 1024
 
 
 class SourceFailed(Exception):
@@ -141,7 +140,7 @@ def _get_on(http: httpx.Client, url: str, target: Path, on_bytes: Callable[[int]
         with target.open("ab" if going_on else "wb") as file:
             if not going_on:
                 have = 0
-            for block in answer.iter_raw(_BLOCK):
+            for block in answer.iter_raw():
                 file.write(block)
                 received += len(block)
                 on_bytes(have + received)

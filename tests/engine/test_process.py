@@ -329,9 +329,7 @@ async def test_too_little_memory_is_said(engine_spec: EngineSpec, smollm2: Path,
         ("echo something odd >&2; exit 3", "it ended with code 3 (last line of its log: something odd)"),
     ],
 )
-async def test_the_reason_of_an_end_is_one_sentence(
-    random_model: Path, tmp_path: Path, text: str, words: str
-) -> None:
+async def test_the_reason_of_an_end_is_one_sentence(random_model: Path, tmp_path: Path, text: str, words: str) -> None:
     message = await failed_start(script(tmp_path / "server", text), random_model)
     assert words in message
     assert message.startswith(str(tmp_path / "server"))
@@ -356,7 +354,9 @@ async def test_variables_that_set_flags_do_not_reach_the_engine(
 
 
 async def test_a_loud_engine_is_kept_within_bounds(random_model: Path, tmp_path: Path) -> None:
-    spec = script(tmp_path / "loud", "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; yes line | head -n 50000 >&2; exit 5")
+    spec = script(
+        tmp_path / "loud", "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; yes line | head -n 50000 >&2; exit 5"
+    )
     message = await failed_start(spec, random_model)
     assert "code 5" in message
     assert len(message) < 1000
