@@ -244,7 +244,7 @@ async def test_a_wedged_engine_is_noticed_and_can_still_be_stopped(engine_spec: 
         assert engine.pid is not None
         os.kill(engine.pid, signal.SIGSTOP)
         begun = time.monotonic()
-        with pytest.raises(EngineDied, match="wedged: no sign of life for 0.7 seconds"):
+        with pytest.raises(EngineDied, match=r"wedged: no sign of life for 0\.7 seconds"):
             async with aclosing(engine.client.complete(["x"], grammar=None, sampling=Sampling(max_tokens=5))) as pieces:
                 async for _ in pieces:
                     pass
@@ -375,9 +375,9 @@ async def test_an_engine_that_runs_already_is_joined(engine: Engine) -> None:
 
 async def test_an_engine_that_is_not_there_or_wants_a_key_says_so(engine: Engine) -> None:
     url = str(engine.client.url)
-    with pytest.raises(Exception, match="set engine.key"):
+    with pytest.raises(Exception, match=r"set engine\.key"):
         async with start_engine(EngineSpec("url", url), None, EngineConfig(url=url)):
             pass
-    with pytest.raises(EngineStartError, match="Nothing answers at http://127.0.0.1:9"):
+    with pytest.raises(EngineStartError, match=r"Nothing answers at http://127\.0\.0\.1:9"):
         async with start_engine(EngineSpec("url", "http://127.0.0.1:9"), None, EngineConfig(url="http://127.0.0.1:9")):
             pass
