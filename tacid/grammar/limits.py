@@ -35,4 +35,4 @@ MAX_STARTS: Final = 4096
 #: Rules that begin with a rule that begins with a rule …; the engine's check for left recursion recurses.
 MAX_STARTS_DEEP: Final = 2000
 #: Paths along which rules begin, in all; the engine's check for left recursion follows each one anew.
-MAX_START_VISITS: Final = 10_000_000
+MAX_START_VISITS: Final = 8_000_000

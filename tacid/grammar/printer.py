@@ -51,13 +51,13 @@ def print_node(node: Node) -> str:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes right below this one; references and gates have none."""
+    """The nodes right below this one that it can match: none of a reference, a gate, or a repeat of no times."""
     if isinstance(node, Seq):
         return node.items
     if isinstance(node, Alt):
         return node.options
     if isinstance(node, Repeat):
-        return (node.item,)
+        return (node.item,) if node.max != 0 else ()
     return ()
 
 

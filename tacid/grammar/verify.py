@@ -6,27 +6,26 @@ crashes on (`tacid.grammar.limits`), and what can't mean anything: a rule that n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tacid.errors import CompilerBug
 from tacid.grammar import limits
+from tacid.grammar.edges import check_ends, check_starts
 from tacid.grammar.nodes import Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
 from tacid.grammar.printer import children
+from tacid.grammar.worth import MAYBE_EMPTY, NOTHING, value_of, worth_of
 from tacid.jsontext import quote
-
-# What a node can give, from best to worst; a sequence is as bad as its worst item, a choice as good as its best.
-_MAYBE_EMPTY, _NEVER_EMPTY, _NOTHING = 0, 1, 2
 
 
 def verify(rules: Mapping[str, Node], root: str = "root") -> None:
     """Raise ``CompilerBug`` with the rule's name for the first fault found; time is linear in the nodes.
 
     Faults: no root; a bad rule name; a reference to no rule; a rule that the root doesn't reach (a gate counts as a
-    reference); a rule without any finite text; left recursion, behind items that may be empty too; NUL or half a
-    surrogate pair; empty or reversed classes; a choice of nothing; bounds that are reversed, above `MAX_REPEAT`,
-    or too large for the group repeated; a repeat of what may be empty, or of another counted repeat; nesting and
-    sizes beyond `tacid.grammar.limits`.
+    reference); a rule without any finite text; left recursion, behind items that may be empty too; a rule that ends
+    in itself with something optional after; NUL or half a surrogate pair; empty or reversed classes; a choice of
+    nothing; bounds that are reversed, above `MAX_REPEAT`, or too large for the group or the repeat that is repeated;
+    a repeat of what may be empty; nesting and sizes beyond `tacid.grammar.limits`.
     """
     if root not in rules:
         raise CompilerBug(f"The grammar has no rule {root} to start from.")
@@ -39,14 +38,15 @@ def verify(rules: Mapping[str, Node], root: str = "root") -> None:
     if len(order) < len(rules):
         lost = next(name for name in rules if name not in set(order))
         raise CompilerBug(f"The rule {lost} is reached from nowhere; drop it or refer to it.")
-    worth = _worth(rules, looks, order)
+    worth = worth_of(rules, {name: look.references for name, look in looks.items()}, order)
     for name in order:
-        if worth[name] == _NOTHING:
+        if worth[name] == NOTHING:
             raise CompilerBug(f"The rule {name} matches no finite text; give it an alternative that ends.")
     for name, look in looks.items():
         for repeat in look.repeats:
             _check_repeated(name, repeat, rules, worth)
-    _check_starts(rules, worth)
+    check_starts(rules, worth)
+    check_ends(rules, worth)
     elements = sum(look.elements for look in looks.values())
     if elements > limits.MAX_ELEMENTS:
         raise CompilerBug(
@@ -121,6 +121,8 @@ def _measure_repeat(name: str, node: Repeat, look: _Look, deep: int, groups: int
     if max(low, high or 0) > limits.MAX_REPEAT:
         raise CompilerBug(f"The rule {name} repeats {max(low, high or 0):,} times; the limit is {limits.MAX_REPEAT:,}.")
     item = node.item
+    if high == 0:
+        return 0, 0
     if low == high == 1:
         return _measure(name, item, look, deep + 1, groups)
     grouped = isinstance(item, (Alt, Repeat)) or (isinstance(item, Seq) and len(item.items) > 1)
@@ -195,46 +197,8 @@ def _order(looks: Mapping[str, _Look], root: str) -> list[str]:
     return order
 
 
-def _worth(rules: Mapping[str, Node], looks: Mapping[str, _Look], order: Iterable[str]) -> dict[str, int]:
-    """For each rule whether it may be empty, is never empty, or has no finite text at all."""
-    worth = dict.fromkeys(rules, _NOTHING)
-    users: dict[str, list[str]] = {}
-    for name, look in looks.items():
-        for reference in look.references:
-            users.setdefault(reference, []).append(name)
-    due = dict.fromkeys(order)
-    while due:
-        # Each rule gets better at most twice, so this ends; in this order most are right at once.
-        again: dict[str, None] = {}
-        while due:
-            name = next(iter(due))
-            del due[name]
-            value = _value(rules[name], worth)
-            if value < worth[name]:
-                worth[name] = value
-                again.update((user, None) for user in users.get(name, ()) if worth[user] > value and user not in due)
-        due = again
-    return worth
-
-
-def _value(node: Node, worth: Mapping[str, int]) -> int:
-    if isinstance(node, Lit):
-        return _NEVER_EMPTY if node.text else _MAYBE_EMPTY
-    if isinstance(node, Seq):
-        return max((_value(item, worth) for item in node.items), default=_MAYBE_EMPTY)
-    if isinstance(node, Alt):
-        return min(_value(option, worth) for option in node.options)
-    if isinstance(node, Ref):
-        return worth[node.name]
-    if isinstance(node, Gate):
-        return max(_NEVER_EMPTY, worth[node.name])
-    if isinstance(node, Repeat):
-        return _value(node.item, worth) if node.min else _MAYBE_EMPTY
-    return _NEVER_EMPTY
-
-
 def _check_repeated(name: str, repeat: Repeat, rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
-    if _value(repeat.item, worth) == _MAYBE_EMPTY:
+    if value_of(repeat.item, worth) == MAYBE_EMPTY:
         raise CompilerBug(f"The rule {name} repeats something that may be empty; repeat what isn't.")
     counts = (repeat.max or 1) * _stretch(repeat.item, rules, worth)
     if counts > limits.MAX_NESTED_COUNTS:
@@ -257,93 +221,9 @@ def _stretch(node: Node, rules: Mapping[str, Node], worth: Mapping[str, int]) ->
         elif isinstance(one, Alt):
             nodes.extend(one.options)
         elif isinstance(one, Seq):
-            solid = [item for item in one.items if _value(item, worth) != _MAYBE_EMPTY]
+            solid = [item for item in one.items if value_of(item, worth) != MAYBE_EMPTY]
             nodes.extend(solid if len(solid) == 1 else () if solid else one.items)
         elif isinstance(one, Ref) and one.name not in seen:
             seen.add(one.name)
             nodes.append(rules[one.name])
     return longest
-
-
-@dataclass(slots=True)
-class _Start:
-    """Where a rule can begin: characters, groups and rules met there, as often as the engine's own check meets them."""
-
-    characters: int = 0
-    groups: int = 0
-    rules: list[str] = field(default_factory=list)
-
-
-def _check_starts(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
-    starts: dict[str, _Start] = {}
-    for name, node in rules.items():
-        starts[name] = start = _Start()
-        _begin(node, start, worth)
-    calls: dict[str, int] = {}
-    deep: dict[str, int] = {}
-    wide: dict[str, int] = {}
-    on_path: set[str] = set()
-    for first in rules:
-        path = [first]
-        while path:
-            name = path[-1]
-            if name in calls:
-                path.pop()
-                continue
-            start = starts[name]
-            if name not in on_path:
-                on_path.add(name)
-                for below in start.rules:
-                    if below in on_path:
-                        raise CompilerBug(f"The rule {name} is left recursive through {below}; let it begin otherwise.")
-                waiting = [below for below in start.rules if below not in calls]
-                if waiting:
-                    path.extend(dict.fromkeys(waiting))
-                    continue
-            on_path.discard(name)
-            path.pop()
-            calls[name] = 1 + start.groups + sum(calls[below] for below in start.rules)
-            deep[name] = 1 + max((deep[below] for below in start.rules), default=0)
-            wide[name] = start.characters + sum(wide[below] for below in start.rules)
-    _check_limits(calls, deep, wide)
-
-
-def _check_limits(calls: Mapping[str, int], deep: Mapping[str, int], wide: Mapping[str, int]) -> None:
-    for name, depth in deep.items():
-        if depth > limits.MAX_STARTS_DEEP:
-            raise CompilerBug(
-                f"The rule {name} begins with a rule that begins with a rule, {depth:,} deep; "
-                f"the limit is {limits.MAX_STARTS_DEEP:,}."
-            )
-        if wide[name] > limits.MAX_STARTS:
-            raise CompilerBug(
-                f"The rule {name} can begin in {wide[name]:,} ways; the limit is {limits.MAX_STARTS:,}: "
-                "share what the ways begin with."
-            )
-    if sum(calls.values()) > limits.MAX_START_VISITS:
-        worst = max(calls, key=calls.__getitem__)
-        raise CompilerBug(
-            f"The rule {worst} can begin along {calls[worst]:,} paths, and the engine would follow each; "
-            "share what they begin with."
-        )
-
-
-def _begin(node: Node, start: _Start, worth: Mapping[str, int]) -> bool:
-    """Add where a node can begin; whether it may be empty, so that what follows it is a beginning too."""
-    if isinstance(node, Lit):
-        start.characters += 1
-        return not node.text
-    if isinstance(node, Seq):
-        return all(_begin(item, start, worth) for item in node.items)
-    if isinstance(node, Alt):
-        start.groups += 1
-        empty = [_begin(option, start, worth) for option in node.options]
-        return any(empty)
-    if isinstance(node, Ref):
-        start.rules.append(node.name)
-        return worth[node.name] == _MAYBE_EMPTY
-    if isinstance(node, Repeat):
-        start.groups += 1
-        return _begin(node.item, start, worth) or node.min == 0
-    start.characters += 1
-    return False

@@ -48,6 +48,9 @@ def test_valid_rules_pass() -> None:
         Repeat(Alt((A, Seq((A, B)))), 1999, None),
         Repeat(Seq((A, Alt((A, B)))), 0, 999),
         Repeat(Repeat(LOWER, 0, 1999), 1, 1),
+        Seq((A, Repeat(Ref("root"), 0, 1))),
+        Alt((Seq((A, Alt((Ref("root"), B)), EMPTY, Lit(""))), Seq((A, B, Ref("root"))), B)),
+        Seq((A, Repeat(Ref("root"), 0, None), B)),
         Chars(((0, 0x1F), (0x22, 0x22)), negated=True),
     ],
 )
@@ -79,6 +82,9 @@ def test_repeats_and_classes_that_the_engine_bears(node: Node) -> None:
         ("list", Repeat(Repeat(LOWER, 1, 40), 1, 40), ["rule list", "1,600 ways"]),
         ("list", Repeat(Repeat(LOWER, 1, None), 1, 500), ["rule list", "500 ways"]),
         ("list", Repeat(Seq((Ref("blank"), Alt((Repeat(LOWER, 1, 400), A)))), 1, None), ["rule list", "400 ways"]),
+        ("list", Seq((A, Repeat(Ref("list"), 0, 1), Ref("blank"))), ["rule list", "ends in itself"]),
+        ("list", Seq((A, Repeat(Seq((B, Alt((A, Ref("list"))))), 0, None))), ["rule list", "ends in itself"]),
+        ("tail", Alt((Seq((Lit(","), Ref("member"), Ref("tail"), Ref("blank"))), EMPTY)), ["rule tail", "ends in itself"]),
         ("list", Repeat(Ref("blank"), 0, None), ["rule list", "may be empty"]),
         ("list", Repeat(Ref("first"), 0, 40), ["rule list", "may be empty"]),
         ("list", Lit("a\0b"), ["rule list", "NUL"]),
@@ -106,6 +112,20 @@ def test_each_mutation_is_named_with_its_rule(name: str, node: Node, said: list[
 @pytest.mark.parametrize("name", ["", "a_b", "a.b", "é", "a b", "a\n", "x" * 201])
 def test_names_that_the_engine_does_not_take(name: str) -> None:
     assert "rule name" in fault({"root": Ref(name), name: A})
+
+
+def test_what_is_repeated_no_times_is_not_there() -> None:
+    verify({"root": Seq((A, Repeat(Ref("gone"), 0, 0), Repeat(LOWER, 0, 0)))})
+    assert "rule x is reached from nowhere" in fault({"root": Repeat(Ref("x"), 0, 0), "x": A})
+
+
+def test_many_rules_are_verified_in_linear_time() -> None:
+    rules: dict[str, Node] = {f"r{number}": Seq((A, Ref(f"r{number + 1}"))) for number in range(20_000)}
+    rules |= {"root": Ref("r0"), "r20000": Lit("b")}
+    started = time.process_time()
+    verify(rules)
+    verify(dict(reversed(rules.items())))
+    assert time.process_time() - started < 2
 
 
 def test_no_root_is_a_fault() -> None:

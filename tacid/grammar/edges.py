@@ -1,0 +1,150 @@
+"""How rules begin and end, and what the engine makes of that: endless loops, and stacks that pile up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tacid.errors import CompilerBug
+from tacid.grammar import limits
+from tacid.grammar.nodes import Alt, Lit, Node, Ref, Repeat, Seq
+from tacid.grammar.worth import MAYBE_EMPTY, value_of
+
+
+@dataclass(slots=True)
+class _Start:
+    """Where a rule can begin: characters, groups and rules met there, as often as the engine's own check meets them."""
+
+    characters: int = 0
+    groups: int = 0
+    rules: list[str] = field(default_factory=list)
+
+
+def check_starts(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
+    """Raise ``CompilerBug`` for left recursion, and for beginnings too deep or too many for the engine."""
+    starts: dict[str, _Start] = {}
+    for name, node in rules.items():
+        starts[name] = start = _Start()
+        _begin(node, start, worth)
+    calls: dict[str, int] = {}
+    deep: dict[str, int] = {}
+    wide: dict[str, int] = {}
+    on_path: set[str] = set()
+    for first in rules:
+        path = [first]
+        while path:
+            name = path[-1]
+            if name in calls:
+                path.pop()
+                continue
+            start = starts[name]
+            if name not in on_path:
+                on_path.add(name)
+                for below in start.rules:
+                    if below in on_path:
+                        raise CompilerBug(f"The rule {name} is left recursive through {below}; let it begin otherwise.")
+                waiting = [below for below in start.rules if below not in calls]
+                if waiting:
+                    path.extend(dict.fromkeys(waiting))
+                    continue
+            on_path.discard(name)
+            path.pop()
+            calls[name] = 1 + start.groups + sum(calls[below] for below in start.rules)
+            deep[name] = 1 + max((deep[below] for below in start.rules), default=0)
+            wide[name] = start.characters + sum(wide[below] for below in start.rules)
+    _check_limits(calls, deep, wide)
+
+
+def _check_limits(calls: Mapping[str, int], deep: Mapping[str, int], wide: Mapping[str, int]) -> None:
+    for name, depth in deep.items():
+        if depth > limits.MAX_STARTS_DEEP:
+            raise CompilerBug(
+                f"The rule {name} begins with a rule that begins with a rule, {depth:,} deep; "
+                f"the limit is {limits.MAX_STARTS_DEEP:,}."
+            )
+        if wide[name] > limits.MAX_STARTS:
+            raise CompilerBug(
+                f"The rule {name} can begin in {wide[name]:,} ways; the limit is {limits.MAX_STARTS:,}: "
+                "share what the ways begin with."
+            )
+    if sum(calls.values()) > limits.MAX_START_VISITS:
+        worst = max(calls, key=calls.__getitem__)
+        raise CompilerBug(
+            f"The rule {worst} can begin along {calls[worst]:,} paths, and the engine would follow each; "
+            "share what they begin with."
+        )
+
+
+def _begin(node: Node, start: _Start, worth: Mapping[str, int]) -> bool:
+    """Add where a node can begin; whether it may be empty, so that what follows it is a beginning too."""
+    if isinstance(node, Lit):
+        start.characters += 1
+        return not node.text
+    if isinstance(node, Seq):
+        return all(_begin(item, start, worth) for item in node.items)
+    if isinstance(node, Alt):
+        start.groups += 1
+        empty = [_begin(option, start, worth) for option in node.options]
+        return any(empty)
+    if isinstance(node, Ref):
+        start.rules.append(node.name)
+        return worth[node.name] == MAYBE_EMPTY
+    if isinstance(node, Repeat):
+        if node.max == 0:
+            return True
+        start.groups += 1
+        return _begin(node.item, start, worth) or node.min == 0
+    start.characters += 1
+    return False
+
+
+def check_ends(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
+    """Raise ``CompilerBug`` where a rule ends in itself and something that may be missing could still follow.
+
+    ``x ::= "a" x b?`` leaves one more stack open with every round, each of which may be the one that goes on: the
+    engine hung on it. A rule that ends in itself and nothing else is a loop, and fine.
+    """
+    ends: dict[str, dict[str, bool]] = {}
+    for name, node in rules.items():
+        found: dict[str, bool] = {}
+        _finish(node, False, found, worth)
+        if found:
+            ends[name] = found
+    for name, found in ends.items():
+        for last, followed in found.items():
+            if followed and _ends_in(last, name, ends):
+                raise CompilerBug(
+                    f"The rule {name} ends in itself through {last} with something optional after; "
+                    "let what closes it be there always, or nothing."
+                )
+
+
+def _finish(node: Node, followed: bool, found: dict[str, bool], worth: Mapping[str, int]) -> None:
+    """Add the rules that a node can end in, each with whether something that may be empty follows it."""
+    if isinstance(node, Ref):
+        found[node.name] = found.get(node.name, False) or followed
+    elif isinstance(node, Seq):
+        for item in reversed(node.items):
+            _finish(item, followed, found, worth)
+            if value_of(item, worth) != MAYBE_EMPTY:
+                break
+            followed = followed or item not in (Seq(()), Lit(""))
+    elif isinstance(node, Alt):
+        for option in node.options:
+            _finish(option, followed, found, worth)
+    elif isinstance(node, Repeat) and node.max != 0:
+        more = node.max is None or node.max > max(1, node.min)
+        _finish(node.item, followed or more, found, worth)
+
+
+def _ends_in(start: str, wanted: str, ends: Mapping[str, Mapping[str, bool]]) -> bool:
+    seen: set[str] = set()
+    todo = [start]
+    while todo:
+        name = todo.pop()
+        if name == wanted:
+            return True
+        if name not in seen:
+            seen.add(name)
+            todo.extend(ends.get(name, ()))
+    return False
