@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tacid.errors import CompilerBug
 from tacid.grammar import limits
 from tacid.grammar.nodes import Alt, Lit, Node, Ref, Repeat, Seq
-from tacid.grammar.worth import MAYBE_EMPTY, value_of
+from tacid.grammar.worth import MAYBE_EMPTY
 
 
 @dataclass(slots=True)
@@ -119,22 +119,31 @@ def check_ends(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
                 )
 
 
-def _finish(node: Node, followed: bool, found: dict[str, bool], worth: Mapping[str, int]) -> None:
-    """Add the rules that a node can end in, each with whether something that may be empty follows it."""
+def _finish(node: Node, followed: bool, found: dict[str, bool], worth: Mapping[str, int]) -> bool:
+    """Add the rules that a node can end in, each with whether something that may be empty follows it.
+
+    The answer is whether the node itself may be empty, so that what comes before it is an end too.
+    """
+    if isinstance(node, Lit):
+        return not node.text
+    if isinstance(node, Seq):
+        for item in reversed(node.items):
+            if not _finish(item, followed, found, worth):
+                return False
+            followed = followed or item not in (Seq(()), Lit(""))
+        return True
+    if isinstance(node, Alt):
+        empty = [_finish(option, followed, found, worth) for option in node.options]
+        return any(empty)
     if isinstance(node, Ref):
         found[node.name] = found.get(node.name, False) or followed
-    elif isinstance(node, Seq):
-        for item in reversed(node.items):
-            _finish(item, followed, found, worth)
-            if value_of(item, worth) != MAYBE_EMPTY:
-                break
-            followed = followed or item not in (Seq(()), Lit(""))
-    elif isinstance(node, Alt):
-        for option in node.options:
-            _finish(option, followed, found, worth)
-    elif isinstance(node, Repeat) and node.max != 0:
+        return worth[node.name] == MAYBE_EMPTY
+    if isinstance(node, Repeat):
+        if node.max == 0:
+            return True
         more = node.max is None or node.max > max(1, node.min)
-        _finish(node.item, followed or more, found, worth)
+        return _finish(node.item, followed or more, found, worth) or node.min == 0
+    return False
 
 
 def _ends_in(start: str, wanted: str, ends: Mapping[str, Mapping[str, bool]]) -> bool:

@@ -35,11 +35,21 @@ def prefix_tree(texts: Iterable[str], tail: Node = EMPTY, *, rules: MutableMappi
 
 def prefix_tree_of(tails: Mapping[str, Node], *, rules: MutableMapping[str, Node], name: str) -> Node:
     """As `prefix_tree`, each text with a tail of its own; tails that are the same object are shared where it helps."""
-    if not tails:
+    return _grown([(_spelled(text), tail) for text, tail in tails.items()], rules, name)
+
+
+def value_tree(texts: Iterable[str], tail: Node = EMPTY, *, rules: MutableMapping[str, Node], name: str) -> Node:
+    """As `prefix_tree`, for texts that are JSON values as canonical text already (`tacid.jsontext.dumps`)."""
+    tree = _grown([(text, EMPTY) for text in dict.fromkeys(texts)], rules, name)
+    return tree if tail == EMPTY else Seq((tree, tail))
+
+
+def _grown(spelled: list[tuple[str, Node]], rules: MutableMapping[str, Node], name: str) -> Node:
+    if not spelled:
         raise CompilerBug(f"The choice {name} has nothing to choose from.")
     tree = _Tree(rules, name)
-    for spelled, tail in sorted(((_spelled(text), tail) for text, tail in tails.items()), key=lambda pair: pair[0]):
-        tree.add(spelled, tail)
+    for text, tail in sorted(spelled, key=lambda pair: pair[0]):
+        tree.add(text, tail)
     return tree.finish()
 
 

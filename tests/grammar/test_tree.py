@@ -11,10 +11,10 @@ from tacid.errors import CompilerBug
 from tacid.grammar import limits
 from tacid.grammar.nodes import EMPTY, Lit, Node, Ref
 from tacid.grammar.printer import print_node, print_rules
-from tacid.grammar.tree import json_literal, prefix_tree, prefix_tree_of
+from tacid.grammar.tree import json_literal, prefix_tree, prefix_tree_of, value_tree
 from tacid.grammar.verify import verify
 from tacid.grammar.walk import Walk, accepts
-from tacid.jsontext import loads, quote
+from tacid.jsontext import dumps, loads, quote
 from tests.grammar.draw import draw
 
 #: Texts of many scripts and of everything that JSON escapes; few letters, so that they share beginnings.
@@ -83,6 +83,17 @@ def test_the_tree_takes_exactly_the_texts(texts: list[str], seed: int) -> None:
     # Two halves of a pair, each escaped, read back as the one character.
     assert drawn.encode("utf-16-le", "surrogatepass") in {text.encode("utf-16-le", "surrogatepass") for text in texts}
     assert not accepts(rules, quote(texts[0] + "never")[1:])
+
+
+@given(st.lists(st.recursive(st.integers() | st.booleans() | TEXTS, st.lists, max_leaves=4), min_size=1, max_size=8))
+def test_values_of_any_kind_make_a_tree_of_their_texts(values: list[object]) -> None:
+    rules: dict[str, Node] = {}
+    rules["root"] = value_tree([dumps(value) for value in values], Lit("!"), rules=rules, name="values")
+    verify(rules)
+    for value in values:
+        assert accepts(rules, dumps(value) + "!")
+        assert accepts(rules, dumps(value, shown=True) + "!")
+    assert not accepts(rules, dumps([values, "never"]) + "!")
 
 
 @settings(deadline=None)
