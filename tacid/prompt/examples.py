@@ -102,8 +102,10 @@ def _examples(tool: Tool, count: int) -> Iterator[Example]:
 def _spread(variants: list[list[Example]], count: int) -> list[list[Example]]:
     """``count`` of them: of each stretch of the catalogue the shortest reply, one without arguments only if need be."""
     edges = [index * len(variants) // count for index in range(count + 1)]
-    if f'"{_PROPOSE}"' in variants[0][0].reply:
-        return [variants[0], *(_spread(variants[1:], count - 1) if count > 1 else ())]
+    if f'"{_PROPOSE}"' in variants[0][0].reply and count > 1:
+        # Two, of different names: one alone is copied with its name by a small model (docs/words.md).
+        own = [[example] for example in variants[0][: max(1, count - 1)][:2]]
+        return [*own, *(_spread(variants[1:], count - len(own)) if count > len(own) else [])]
     return [
         min(variants[start:end], key=lambda found: (found[0].reply.endswith(":{}}"), len(found[0].reply)))
         for start, end in pairwise(edges)

@@ -16,9 +16,11 @@ _BY_NAME: Mapping[str, str] = {
     "path": "/home/ann/notes.txt", "file": "/home/ann/notes.txt", "file_path": "/home/ann/notes.txt",
     "filename": "notes.txt", "directory": "/home/ann", "url": "https://example.org", "uri": "https://example.org",
     "email": "ann@example.org", "to": "ann@example.org", "host": "example.org", "hostname": "example.org",
-    "city": "Lima", "location": "Lima", "place": "Lima", "date": "2031-05-04", "time": "07:30", "name": "alpha",
+    "city": "Lima", "location": "Lima", "place": "Lima", "date": "2031-05-04", "time": "07:30",
     "user": "ann", "username": "ann", "query": "blue paint", "text": "some words", "title": "My title",
 }  # fmt: skip
+#: Names turn with the variant: the same one twice would teach that it is always this one.
+_NAMES = ("alpha", "beta", "gamma")
 _BY_FORMAT: Mapping[str, str] = {
     "date": "2031-05-04", "time": "07:30:00Z", "date-time": "2031-05-04T07:30:00Z", "duration": "PT1H",
     "email": "ann@example.org", "idn-email": "ann@example.org", "hostname": "example.org",
@@ -65,7 +67,7 @@ class _Maker:
         if "const" in schema:
             return schema["const"]
         if isinstance(choices := schema.get("enum"), list) and choices:
-            return choices[self.variant % len(choices)]
+            return _by_rank(choices)[self.variant % len(choices)]
         for keyword in ("anyOf", "oneOf"):
             if isinstance(options := schema.get(keyword), list) and options:
                 return self._one_of(schema, keyword, options, name, depth)
@@ -148,7 +150,8 @@ class _Maker:
     def string(self, schema: Mapping[str, Any], name: str, _depth: int) -> str:
         least, most = _count(schema, "minLength", 0), _count(schema, "maxLength", 64)
         words = words_of(name) or "text"
-        tried = [_BY_FORMAT.get(str(schema.get("format")), ""), _BY_NAME.get(name.lower(), ""), f"my {words}", *_TRIED]
+        known = _NAMES[self.variant % len(_NAMES)] if name.lower() == "name" else _BY_NAME.get(name.lower(), "")
+        tried = [_BY_FORMAT.get(str(schema.get("format")), ""), known, f"my {words}", *_TRIED]
         pattern = schema.get("pattern")
         if isinstance(pattern, str):
             try:
@@ -179,6 +182,11 @@ class _Maker:
 
     def null(self, _schema: Mapping[str, Any], _name: str, _depth: int) -> None:
         return None
+
+
+def _by_rank(choices: list[Any]) -> list[Any]:
+    """The choices, short ones first; the very first last: people ask for it, and no example may be its answer."""
+    return [*sorted(choices[1:], key=lambda choice: len(str(choice))), choices[0]]
 
 
 _MAKERS: Mapping[str, Any] = {

@@ -65,12 +65,16 @@ WORDS["balanced4_turns"] = replace(WORDS["balanced4"], as_turns=True)
 WORDS["balanced4_turns_call_last"] = replace(WORDS["balanced4_turns"], last="call")
 WORDS["rule_first"] = replace(WORDS["balanced6"], order=("rule", "catalogue", "facts", "examples", "caller"))
 
-DEFAULT_WORDS = WORDS["balanced6"]
+#: The best of them for models of more than one family; docs/words.md has the figures.
+DEFAULT_WORDS = WORDS["balanced6_turns_call_last"]
 
 
 def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
     """Calls and answers by turns, as many of the one as of the other, as far as the catalogue gives them."""
     calls = list(call_examples(catalogue, words.calls))
+    if words.last == "call":
+        # Small models follow the nearest example most: the one that matters most (call_examples' first) stands last.
+        calls.reverse()
     answers = [Example(request, say(text)) for request, text in words.answers[: len(calls) or words.calls]]
     first, second = (calls, answers) if words.last == "answer" else (answers, calls)
     return tuple(one for pair in zip_longest(first, second) for one in pair if one is not None)

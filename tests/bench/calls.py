@@ -64,16 +64,15 @@ class Row:
     def figures(self) -> dict[str, Any]:
         """What the table shows, and what the JSON file holds beside the replies."""
         everything = (*self.calls, *self.answers)
-        count = lambda field: sum(bool(getattr(reply, field)) for reply in self.calls)  # noqa: E731
         return {
             "way": self.name,
             "requests": len(self.calls),
             "finished": sum(reply.kind in ("call", "words") for reply in self.calls),
-            "valid": count("valid"),
+            "valid": sum(reply.valid for reply in self.calls),
             "called": sum(reply.kind == "call" for reply in self.calls),
-            "right_tool": count("right_tool"),
-            "right_arguments": count("right_arguments"),
-            "hidden_calls": count("hidden"),
+            "right_tool": sum(reply.right_tool for reply in self.calls),
+            "right_arguments": sum(reply.right_arguments for reply in self.calls),
+            "hidden_calls": sum(reply.hidden for reply in self.calls),
             "wanting_words": len(self.answers),
             "in_words": sum(reply.kind == "words" and not reply.hidden for reply in self.answers),
             "seconds": round(sum(reply.ms for reply in everything) / 1000, 1),

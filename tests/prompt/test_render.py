@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from tacid.catalogue import Catalogue, Choice, Tool, read_tools
 from tacid.chat import Call, Message
 from tacid.prompt.families import CHATML, FAMILIES, GEMMA, LLAMA3
 from tacid.prompt.history import MAX_RESULT
-from tacid.prompt.render import render
+from tacid.prompt.render import render as render_by_default
 from tacid.prompt.segments import Prompt
 from tacid.prompt.words import DEFAULT_WORDS, WORDS, Words
 
@@ -28,6 +28,8 @@ LIGHT = Tool(
 )
 TOOLS = Catalogue((WEATHER, LIGHT))
 HELLO = (Message("user", "Hello"),)
+#: With the examples in the system turn, so that what follows it is the conversation alone.
+render = partial(render_by_default, words=WORDS["balanced6"])
 
 
 def turns(prompt: Prompt) -> list[tuple[str, str]]:
@@ -87,7 +89,7 @@ def test_every_wording_names_the_tools_and_the_envelope(name: str) -> None:
 
 
 def test_examples_may_be_turns_of_the_conversation() -> None:
-    shown = turns(render(HELLO, catalogue=TOOLS, words=replace(DEFAULT_WORDS, as_turns=True)))
+    shown = turns(render(HELLO, catalogue=TOOLS, words=WORDS["balanced6_turns"]))
     assert [role for role, _ in shown] == ["system", *["user", "assistant"] * 7]
     assert shown[2][1] == '{"tool":"weather","arguments":{"city":"Lima"}}'
 
@@ -343,4 +345,5 @@ def test_whatever_the_messages_only_markers_of_ours_are_special(
 
 
 def test_chatml_is_the_default() -> None:
-    assert render(HELLO, catalogue=TOOLS) == render(HELLO, catalogue=TOOLS, family=CHATML, words=DEFAULT_WORDS)
+    ours = render_by_default(HELLO, catalogue=TOOLS)
+    assert ours == render_by_default(HELLO, catalogue=TOOLS, family=CHATML, words=DEFAULT_WORDS)
