@@ -54,6 +54,14 @@ def verify(rules: Mapping[str, Node], root: str = "root") -> None:
         )
 
 
+def unrolled(rules: Mapping[str, Node]) -> int:
+    """Elements of these rules once the engine has unrolled their repeats; what `MAX_ELEMENTS` bounds.
+
+    Raises ``CompilerBug`` for a rule that is faulty by itself.
+    """
+    return sum(_look(name, node).elements for name, node in rules.items())
+
+
 @dataclass(slots=True)
 class _Look:
     """What one pass over a rule finds: names it refers to, its repeats, its size once the engine has unrolled it."""

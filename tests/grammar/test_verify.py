@@ -10,7 +10,7 @@ from tacid.grammar import limits
 from tacid.grammar.nodes import EMPTY, Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
 from tacid.grammar.printer import print_rules
 from tacid.grammar.tree import prefix_tree
-from tacid.grammar.verify import verify
+from tacid.grammar.verify import unrolled, verify
 
 A, B = Lit("a"), Lit("b")
 LOWER = Chars(((0x61, 0x7A),))
@@ -126,6 +126,13 @@ def test_many_rules_are_verified_in_linear_time() -> None:
     verify(rules)
     verify(dict(reversed(rules.items())))
     assert time.process_time() - started < 2
+
+
+def test_unrolled_repeats_are_counted() -> None:
+    assert unrolled({"root": Lit("abc")}) == 4
+    assert unrolled({"root": Repeat(A, 3, 3)}) == 5
+    assert 1000 < unrolled({"root": Repeat(A, 0, 400)}) < 2000
+    assert unrolled({"root": Ref("x"), "x": Repeat(LOWER, 0, 1999)}) > 1999 * 4
 
 
 def test_no_root_is_a_fault() -> None:
