@@ -13,7 +13,7 @@ are to the first token, 0.04 of them without any grammar to speak of.
 - 4,000 rules that begin along a chain of 1,900: 0.7 s. 40,000 rules in a chain, 5,000 groups in one: no trouble there,
   but the engine recurses, and other systems give a thread less stack.
 - Forty tokens under ``([a-z]{1,40}){1,40}``: 22 s instead of 2; under ``([a-z]+){1,500}`` 4 s, ``([a-z]{1,40})*``
-  3 s. ``([a-z]{0,20}){0,20}``: 28 s for eight; with 40 for 20 it hangs. ``root ::= ([^-] root)*``: 25 s and more for 24.
+  3 s. ``([a-z]{0,20}){0,20}``: 28 s for eight; with 40 for 20 it hangs. ``root ::= ([^-] root)*``: 25 s for 24.
 """
 
 from __future__ import annotations
