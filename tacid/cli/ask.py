@@ -26,7 +26,9 @@ MAX_TEXT = 1_000_000
 
 
 def ask(
-    text: Annotated[str, typer.Argument(help='What you want, in words; "-" reads it from standard input.')],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help='What you want, in words; "-" reads it from standard input.')
+    ],
     tools: Annotated[
         Path | None,
         typer.Option(help="A catalogue of tools beside the machine's own: OpenAI tools, MCP tools/list, or a list."),

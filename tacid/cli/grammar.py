@@ -19,7 +19,9 @@ from tacid.machine.services import load_services
 
 
 def grammar(
-    file: Annotated[Path, typer.Argument(help="A catalogue: OpenAI tools, an MCP tools/list result, or a list.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A catalogue: OpenAI tools, an MCP tools/list result, or a list.")
+    ],
     report: Annotated[bool, typer.Option("--report", help="List every widening, and the sizes, instead.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Ask a real engine to take the grammar.")] = False,
     services: Annotated[

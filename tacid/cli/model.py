@@ -22,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True, help="Pinned models: known by checksum, fetched with progress, verified before use."
 )
 
-Name = Annotated[str, typer.Argument(help="A pinned model by name; tacid model list shows them.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A pinned model by name; tacid model list shows them.")]
 
 
 @app.command("list")
@@ -74,7 +74,7 @@ def path_of(name: Name) -> None:
 
 @app.command("verify")
 def verify_model(
-    name: Annotated[str, typer.Argument(help="A pinned model by name, or the path of a GGUF file.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A pinned model by name, or the path of a GGUF file.")],
 ) -> None:
     """Read a model's file whole and compare it with its pin."""
     directory = load_config().model.dir
