@@ -25,9 +25,9 @@ from tacid.grammar.nodes import Node
 from tacid.grammar.primitives import OBJECT, PRIMITIVES, VALUE
 from tacid.grammar.printer import print_rules
 from tacid.grammar.report import LeftOut, Report, Widening
-from tacid.grammar.shapes import references
+from tacid.grammar.shapes import gates_in, references
 from tacid.grammar.verify import verify
-from tacid.jsontext import quote
+from tacid.jsontext import MAX_DEPTH, quote
 
 #: About how many bytes of grammar one tool, or one schema, may take.
 MAX_TOOL_BYTES = 512 * 1024
@@ -121,6 +121,7 @@ def _compile(
 ) -> tuple[Compiled, tuple[Widening, ...]]:
     """Compile one schema; while it is too large, its costliest part without a list of values becomes any JSON."""
     forced: frozenset[str] = frozenset()
+    cut: tuple[Widening, ...] = ()
     spare = max(limits.MAX_GRAMMAR_BYTES - limits.MAX_GRAMMAR_BYTES // 8 - builder.bytes, 0)
     for _ in range(MAX_TRIES):
         scope = Scope(
@@ -134,7 +135,10 @@ def _compile(
             max_bytes=min(MAX_TOOL_BYTES, spare),
         )
         try:
-            return scope.compile(), tuple(scope.widenings.values())
+            return scope.compile(), (*cut, *scope.widenings.values())
+        except RecursionError:
+            schema = _cut(schema, MAX_DEPTH)
+            cut = (Widening(tool, "", "", f"the schema nests deeper than {MAX_DEPTH}; below, any JSON is admitted"),)
         except TooLarge:
             costliest = _costliest(scope)
             if costliest is None:
@@ -144,6 +148,17 @@ def _compile(
         return Nothing("", "its schema is too large, and what could be widened is not enough"), ()
     whole = OBJECT if isinstance(schema, Mapping) and schema.get("type") == "object" else VALUE
     return whole, (Widening(tool, "", "", "the schema is too large, so any JSON is admitted"),)
+
+
+def _cut(schema: Any, depth: int) -> Any:
+    """The schema with what nests deeper than ``depth`` replaced by a schema about nothing."""
+    if not isinstance(schema, (Mapping, list)):
+        return schema
+    if depth == 0:
+        return True
+    if isinstance(schema, list):
+        return [_cut(item, depth - 1) for item in schema]
+    return {key: _cut(value, depth - 1) for key, value in schema.items()}
 
 
 def _costliest(scope: Scope) -> str | None:
@@ -187,7 +202,7 @@ def _finish(
     sizes = dict.fromkeys(("", *owners.values()), 0)
     for line in text.splitlines(keepends=True):
         sizes[owners.get(line.partition(" ")[0], "")] += len(line.encode())
-    gates = frozenset(name for name in builder.gates if name in rules)
+    gates = frozenset(name for node in rules.values() for name in gates_in(node))
     report = Report(tuple(widenings), tuple(left_out), MappingProxyType(sizes))
     return Grammar(text, MappingProxyType(rules), report, gates)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
@@ -57,10 +56,10 @@ class Builder:
     def __init__(self) -> None:
         self.rules: dict[str, Node] = dict(PRIMITIVES)
         self.bytes = 0
-        #: Names of rules behind a `Gate`.
-        self.gates: set[str] = set()
-        #: Lists of texts that have a rule or a gate already.
-        self.trees: dict[tuple[str, ...], Ref | Gate] = {}
+        #: Squares of the numbers of optional members (see `tacid.grammar.objects`).
+        self.squares = 0
+        #: Nodes of lists of values.
+        self.lists: dict[tuple[str, ...], Node] = {}
         self._by_node: dict[Node, Ref] = {}
 
     def rule(self, name: str, node: Node) -> Ref:
@@ -130,16 +129,19 @@ class Scope:
     def compile(self) -> Compiled:
         """The node of the whole document. Rules that a dead end left behind are gone again.
 
-        Raises `TooLarge` where the schema goes over a bound; its rules are gone then too.
+        Raises `TooLarge` where the schema goes over a bound, ``RecursionError`` where it nests too deep; its rules
+        are gone then too.
         """
         mark, size = len(self.builder.rules), self.builder.bytes
         try:
             compiled = self.node(self.root, "")
+            if self.builder.bytes > self.stop:
+                raise TooLarge
             if isinstance(compiled, Nothing):
                 self._undo(mark, size)
             elif self._looped or self._discarded:
                 compiled = self._tidy(compiled, mark)
-        except TooLarge:
+        except (TooLarge, RecursionError):
             self._undo(mark, size)
             raise
         return compiled
@@ -227,12 +229,11 @@ class Scope:
             self.builder.put(name, part)
         return self.rule("enum", node)
 
-    def gate(self, node: Node, parts: Mapping[str, Node] = MappingProxyType({})) -> Gate:
+    def gate(self, node: Node, parts: Mapping[str, Node]) -> Gate:
         """A choice of its own; its text isn't part of the whole grammar's and doesn't count for its size."""
         size = self.builder.bytes
         gate = Gate(self.listed(node, parts).name)
         self.builder.bytes = size
-        self.builder.gates.add(gate.name)
         return gate
 
     def widen(self, pointer: str, keyword: str, reason: str) -> None:
@@ -243,7 +244,7 @@ class Scope:
         """Say that something compiled won't be used, so that its rules are looked for at the end."""
         self._discarded = True
 
-    def flat(self, schema: Any, seen: frozenset[str] = frozenset()) -> Schema | None:
+    def flat(self, schema: Any, seen: frozenset[str] = frozenset(), depth: int = 0) -> Schema | None:
         """The schema with no reference and no ``allOf`` at its top; ``None`` where that can't be had.
 
         Raises `TooLarge` where parts multiply.
@@ -253,15 +254,17 @@ class Scope:
             raise TooLarge
         if not isinstance(schema, Mapping):
             return schema if isinstance(schema, bool) else None
+        if depth > 32:
+            return None
         parts: list[Any] = []
         rest: Mapping[str, Any] = schema
         if "$ref" in schema:
             target = self.target(schema["$ref"])
-            if target is None or target[0] in seen or len(seen) > 32:
+            if target is None or target[0] in seen:
                 return None
             seen = seen | {target[0]}
             if self.resolver.legacy:
-                return self.flat(target[1], seen)
+                return self.flat(target[1], seen, depth + 1)
             parts.append(target[1])
             rest = {k: v for k, v in schema.items() if k != "$ref"}
         if isinstance(rest.get("allOf"), list):
@@ -269,7 +272,7 @@ class Scope:
             rest = {k: v for k, v in rest.items() if k != "allOf"}
         whole: Schema | None = rest
         for part in parts:
-            inner = self.flat(part, seen)
+            inner = self.flat(part, seen, depth + 1)
             whole = None if inner is None or whole is None else merge(whole, inner)
         return whole
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tacid.grammar.context import Compiled, Nothing, Scope
 from tacid.grammar.keys import MAX_CHARACTERS, other_keys
+from tacid.grammar.limits import MAX_STARTS
 from tacid.grammar.nodes import Lit, Node, Repeat
 from tacid.grammar.primitives import OBJECT, STRING, VALUE
 from tacid.grammar.shapes import alt, seq
@@ -23,6 +24,14 @@ _COMMA, _CLOSE = Lit(","), Lit("}")
 
 #: Keywords by which a schema may declare members elsewhere than in ``properties``; with these it stays open.
 _ELSEWHERE = ("if", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef", OPEN)
+
+
+#: Optional members whose order is held, in one object. The engine follows every way in which a rule can begin, so
+#: the work of its check grows with the square of these.
+MAX_OPTIONAL = 800
+#: The same for all objects of a grammar, as squares; objects of a few members are always held.
+MAX_SQUARES = 2_000_000
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,20 @@ def compile_object(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Com
             return compiled
         members.append(_Member(_member(scope, key, compiled), True))
     pair = None if others is None else _pair(scope, [*properties, *required], others, pointer, others_pointer)
+    if not _bearable(scope, members):
+        scope.widen(pointer, "properties", "so many may be left out that neither order nor presence is held")
+        return _bag(scope, members, pair)
     return _object(scope, members, pair)
+
+
+def _bearable(scope: Scope, members: list[_Member]) -> bool:
+    free = sum(not member.required for member in members)
+    if free <= _FEW:
+        return True
+    if free > MAX_OPTIONAL or scope.builder.squares + free * free > MAX_SQUARES:
+        return False
+    scope.builder.squares += free * free
+    return True
 
 
 def _required(scope: Scope, schema: Mapping[str, Any], pointer: str) -> dict[str, None]:
@@ -118,6 +140,16 @@ def _pair(scope: Scope, declared: list[str], others: Any, pointer: str, others_p
     elif declared:
         key = other_keys(declared, lambda node: scope.rule("key", node))
     return scope.rule("pair", seq(key, Lit(":"), scope.small("value", compiled)))
+
+
+def _bag(scope: Scope, members: list[_Member], pair: Node | None) -> Node:
+    """Braces around any number of the members in any order."""
+    options = [member.node for member in members[:MAX_STARTS]]
+    if pair is not None or len(members) > MAX_STARTS:
+        options = [pair or seq(STRING, Lit(":"), VALUE)]
+        scope.discard()
+    one = scope.rule("m", alt(options))
+    return scope.rule("obj", seq(Lit("{"), Repeat(seq(one, Repeat(seq(_COMMA, one), 0, None)), 0, 1), _CLOSE))
 
 
 def _object(scope: Scope, members: list[_Member], pair: Node | None) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from tacid.grammar.limits import MAX_REPEAT
 from tacid.grammar.nodes import EMPTY, Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
@@ -79,23 +79,33 @@ def _at_most(item: Node, number: int, named: Callable[[Node], Node]) -> Node:
     return alt((named(full), named(fewer)))
 
 
-def references(node: Node) -> Iterable[str]:
-    """Names of the rules that a node refers to, gates included."""
+def leaves(node: Node) -> Iterator[Node]:
+    """The nodes within a node that hold no further ones."""
     nodes = [node]
     while nodes:
         node = nodes.pop()
-        if isinstance(node, (Ref, Gate)):
-            yield node.name
-        elif isinstance(node, Seq):
+        if isinstance(node, Seq):
             nodes.extend(node.items)
         elif isinstance(node, Alt):
             nodes.extend(node.options)
         elif isinstance(node, Repeat):
             nodes.append(node.item)
+        else:
+            yield node
+
+
+def references(node: Node) -> Iterator[str]:
+    """Names of the rules that a node refers to, gates included."""
+    return (leaf.name for leaf in leaves(node) if isinstance(leaf, (Ref, Gate)))
+
+
+def gates_in(node: Node) -> Iterator[str]:
+    """Names of the rules behind the gates in a node."""
+    return (leaf.name for leaf in leaves(node) if isinstance(leaf, Gate))
 
 
 def weight(node: Node) -> int:
-    """About how many bytes a node prints as."""
+    """About how many bytes a node prints as, or half the elements that the engine unrolls it to, if that is more."""
     total = 0
     nodes = [node]
     while nodes:
@@ -108,7 +118,7 @@ def weight(node: Node) -> int:
             total += 3 * len(node.options)
             nodes.extend(node.options)
         elif isinstance(node, Repeat):
-            total += 5
+            total += 5 + 2 * max(node.min, node.max or 0)
             nodes.append(node.item)
         elif isinstance(node, Chars):
             total += 4 + 3 * len(node.ranges)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacid.catalogue import Schema
 from tacid.grammar.context import Compiled, Nothing, Scope, assertions
-from tacid.grammar.nodes import Node
+from tacid.grammar.nodes import Gate, Node, Ref
 from tacid.grammar.primitives import INTEGER, NULL, NUMBER, VALUE
 from tacid.grammar.shapes import alt
 from tacid.schema.merge import OPEN, exclusive, merge, type_list
@@ -77,6 +77,11 @@ def _branches(scope: Scope, schema: Mapping[str, Any], pointer: str, keyword: st
         return VALUE
     if NUMBER in options and INTEGER in options:
         options.remove(INTEGER)
+    gates = [option for option in options if isinstance(option, Gate)]
+    if len(gates) > 1:
+        # Whoever stands before a gate takes one list, so all lists that may stand here are one.
+        options = [option for option in options if not isinstance(option, Gate)]
+        options.append(scope.gate(alt(Ref(gate.name) for gate in gates), {}))
     return alt(options)
 
 

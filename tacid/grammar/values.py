@@ -9,10 +9,10 @@ import jsonschema_rs
 
 from tacid.grammar.context import Compiled, Nothing, Scope, assertions
 from tacid.grammar.limits import GATE_BYTES
-from tacid.grammar.nodes import Lit, Node
+from tacid.grammar.nodes import Gate, Lit, Node, Ref
 from tacid.grammar.shapes import alt, seq, weight
-from tacid.grammar.tree import json_literal, prefix_tree
-from tacid.jsontext import dumps
+from tacid.grammar.tree import json_literal, prefix_tree, value_tree
+from tacid.jsontext import MAX_DEPTH, deeper_than, dumps
 from tacid.schema.merge import plain, same_key, type_list
 from tacid.schema.validate import compile_validator
 
@@ -27,43 +27,50 @@ def compile_values(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Com
     if not isinstance(listed, (list, tuple)):
         scope.widen(pointer, "enum", "this is no list of values")
         return scope.merged(assertions(schema, "enum"), pointer)
+    # Nothing nested deeper is ever read as a reply.
+    listed = [value for value in listed if not deeper_than(value, MAX_DEPTH)]
     values = {same_key(value): value for value in reversed(listed)}
     if "const" in schema and isinstance(schema.get("enum"), list):
         allowed = {same_key(value) for value in schema["enum"]}
         values = {key: value for key, value in values.items() if key in allowed}
     left = [value for value in _filtered(scope, schema, [*reversed(values.values())], pointer) if _writable(value)]
     if not left:
-        empty = "the list of values is empty" if not listed else "no listed value fits the keywords beside the list"
+        bare = keyword == "enum" and not schema["enum"]
+        empty = "the list of values is empty" if bare else "no listed value fits the keywords beside the list"
         return Nothing(f"{pointer}/{keyword}", empty)
     return _choice(scope, left)
 
 
 def _choice(scope: Scope, values: list[Any]) -> Node:
+    key = tuple(same_key(value) for value in values)
+    known = scope.builder.lists.get(key)
+    # A rule made for a tool that was left out is gone again.
+    if isinstance(known, (Ref, Gate)) and known.name not in scope.builder.rules:
+        known = None
+    if known is None:
+        known = scope.builder.lists[key] = _listed(scope, values)
+    return known
+
+
+def _listed(scope: Scope, values: list[Any]) -> Node:
     texts = [value for value in values if isinstance(value, str)]
-    others = [value for value in values if not isinstance(value, str)]
+    spelled = list(dict.fromkeys(text for value in values if not isinstance(value, str) for text in _spellings(value)))
     options: list[Node] = []
+    parts: dict[str, Node] = {}
     if len(texts) == 1:
         options.append(seq(Lit('"'), json_literal(texts[0]), Lit('"')))
     elif texts:
-        options.append(_tree(scope, texts))
-    spelled = dict.fromkeys(text for value in others for text in _spellings(value))
-    options.extend(Lit(text) for text in spelled)
+        options.append(seq(Lit('"'), prefix_tree(texts, rules=parts, name=scope.name("enum")), Lit('"')))
+    if len(spelled) > _FLAT:
+        options.append(value_tree(spelled, rules=parts, name=scope.name("enum")))
+    else:
+        options.extend(Lit(text) for text in spelled)
     choice = alt(options)
-    if len(spelled) > _FLAT and weight(choice) > GATE_BYTES:
-        return scope.gate(choice)
-    return scope.small("enum", choice) if len(values) > 1 else choice
-
-
-def _tree(scope: Scope, texts: list[str]) -> Node:
-    key = tuple(texts)
-    known = scope.builder.trees.get(key)
-    if known is None or known.name not in scope.builder.rules:
-        parts: dict[str, Node] = {}
-        tree = seq(Lit('"'), prefix_tree(texts, rules=parts, name=scope.name("enum")), Lit('"'))
-        size = weight(tree) + sum(map(weight, parts.values()))
-        known = scope.gate(tree, parts) if size > GATE_BYTES else scope.listed(tree, parts)
-        scope.builder.trees[key] = known
-    return known
+    if weight(choice) + sum(map(weight, parts.values())) > GATE_BYTES:
+        return scope.gate(choice, parts)
+    if isinstance(choice, Lit) or (len(values) == 1 and not parts):
+        return choice
+    return scope.listed(choice, parts)
 
 
 def _spellings(value: Any) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def test_an_escape_is_one_character(unit: str, least: int, most: int | None) -> 
     assert fitting == [n for n in range(6) if n >= least and (most is None or n <= most)]
 
 
-@pytest.mark.parametrize("bound", [1999, 2000, 2001, 4000, 65536])
+@pytest.mark.parametrize("bound", [1999, 2000, 2001, 4567])
 def test_large_bounds_hold(bound: int) -> None:
     longest = compile_schema({"type": "string", "maxLength": bound}).rules
     shortest = compile_schema({"type": "string", "minLength": bound}).rules

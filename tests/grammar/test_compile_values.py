@@ -96,7 +96,7 @@ def test_a_huge_list_becomes_a_choice_of_its_own_and_is_never_cut() -> None:
     assert gate in grammar.rules
     assert len(grammar.text) < GATE_BYTES
     assert not grammar.report.widenings
-    assert all(accepts(grammar.rules, f'"{name}"', gate) for name in HUGE[::500])
+    assert all(accepts(grammar.rules, f'"{name}"', gate) for name in HUGE[::1500])
     assert not accepts(grammar.rules, '"other.service"', gate)
     walk = Walk(grammar.rules)
     assert walk.feed('{"tool":"start","arguments":{"name":')
@@ -108,10 +108,17 @@ def test_a_huge_list_becomes_a_choice_of_its_own_and_is_never_cut() -> None:
 
 def test_a_huge_list_of_other_values_becomes_a_choice_of_its_own() -> None:
     grammar = compile_schema(
-        {"type": "array", "items": {"enum": [[f"{index:06}" * 12, index] for index in range(3900)]}}
+        {"type": "array", "items": {"enum": [[f"{index:06}" * 12, index] for index in range(20_000)]}}
     )
     assert len(grammar.gates) == 1
     assert not grammar.report.widenings
+
+
+def test_two_huge_lists_in_one_place_are_one_choice() -> None:
+    grammar = compile_schema({"anyOf": [{"enum": HUGE}, {"enum": [name + "x" for name in HUGE]}]})
+    (gate,) = grammar.gates
+    assert accepts(grammar.rules, f'"{HUGE[3]}"', gate)
+    assert accepts(grammar.rules, f'"{HUGE[3]}x"', gate)
 
 
 def test_the_same_list_is_one_rule() -> None:
