@@ -14,7 +14,15 @@ from tacid.engine.download import fetch
 from tacid.engine.find import EngineSpec, find_engine
 from tacid.engine.pins import find_pin
 from tacid.engine.process import Engine, start_engine
+from tests import emitted
 from tests.engine.random_model import make_random_model
+
+emitted.record()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What judges everything that the other tests emitted comes last."""
+    items.sort(key=lambda item: item.path.name == emitted.LAST)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
     python -m tests.bench.sampling [--count 2000] [--model smollm2-135m-instruct|random]
 
-With the random-weight model (made on the spot; wants anything) and with SmolLM2, over every catalogue of
+Needs SmolLM2 (`tacid model pull smollm2-135m-instruct`). With the random-weight model (made on the spot; wants
+anything) and with SmolLM2, over every catalogue of
 `tests/cases` and the example machine; then the same with the list changed between two turns, with `logit_bias`
 pushing another service's name, and with a prompt that begs for it. Ends with 1 if anything was wrong.
 """
@@ -20,6 +21,7 @@ from rich.progress import Progress
 
 from tacid.config import load_config
 from tacid.endpoints.opening import open_endpoint
+from tacid.engine.store import locate
 from tests.engine.random_model import make_random_model
 from tests.sampling import BEGGING, EXAMPLES, Verdict, machine, sample_many, subjects
 
@@ -79,7 +81,7 @@ def main() -> int:
             model = name
             if name == "random":
                 model = str(Path(folder) / "random.gguf")
-                make_random_model(Path(model))
+                make_random_model(Path(model), locate(load_config().model)[0])
             for part, verdict in asyncio.run(run(model, given.count)):
                 row = (name, part, verdict.sampled, verdict.finished, verdict.calls)
                 wrong = (len(verdict.outside), len(verdict.unparsed), len(verdict.unlisted), verdict.invalid)

@@ -10,10 +10,13 @@ import numpy as np
 LAYERS, WIDTH, HEADS, INNER = 2, 64, 2, 128
 
 
-def make_random_model(path: Path, tokenizer_of: Path, *, seed: int = 20, context: int = 8192) -> Path:
+def make_random_model(
+    path: Path, tokenizer_of: Path, *, seed: int = 20, context: int = 8192, plain: bool = False
+) -> Path:
     """Write a llama of two layers with seeded random weights and the tokenizer of another GGUF file; some 4 MB.
 
-    The weights are scaled so that the next token is far from certain and depends on what stands before it.
+    The weights are scaled so that the next token is far from certain and depends on what stands before it. ``plain``
+    keeps them as 32-bit floats, for engines whose quantised code this CPU can't run.
     """
     source = gguf.GGUFReader(tokenizer_of)
     words = source.fields["tokenizer.ggml.tokens"].contents()
@@ -43,7 +46,7 @@ def make_random_model(path: Path, tokenizer_of: Path, *, seed: int = 20, context
         return (random.standard_normal((rows, columns)) * scale / np.sqrt(columns)).astype(np.float32)
 
     def add(name: str, data: np.ndarray) -> None:
-        if data.ndim == 1:
+        if data.ndim == 1 or plain:
             writer.add_tensor(name, data)
         else:
             kind = gguf.GGMLQuantizationType.Q8_0
