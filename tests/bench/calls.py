@@ -31,7 +31,7 @@ from tacid.prompt.words import DEFAULT_WORDS, WORDS, Words
 from tacid.reply.lenient import read_message
 from tacid.reply.reader import EnvelopeReader
 from tacid.schema.validate import Validators
-from tests.bench.callset import CallSet, load_callset
+from tests.bench.callset import DATA, CallSet, load_callset
 
 MAX_TOKENS = 128
 OUT = Path(__file__).parent / "out"
@@ -216,6 +216,7 @@ def options(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--model", default="smollm2-135m-instruct", help="a pin by name, or a GGUF file")
     parser.add_argument("--words", action="append", choices=sorted(WORDS), help="a wording by name; repeatable")
+    parser.add_argument("--set", type=Path, default=DATA, help="another set of requests")
     parser.add_argument("--limit", type=int, help="only so many requests of either kind")
     parser.add_argument("--engine", help="the URL of an engine that runs, instead of starting one")
     parser.add_argument("--server", type=Path, help="a llama-server to start")
@@ -246,7 +247,7 @@ def _tell(text: str) -> None:
 
 async def run(args: argparse.Namespace) -> None:
     """Measure and print."""
-    calls = load_callset()
+    calls = load_callset(args.set)
     rows: list[Row] = []
     async with opened(args) as endpoint:
         for name, words in chosen(args.words).items():
@@ -260,6 +261,7 @@ async def run(args: argparse.Namespace) -> None:
         model, build = endpoint.model, endpoint.build
     print(f"\n{model} on {build}, temperature 0, at most {MAX_TOKENS} tokens\n\n{table(rows)}")
     document = {
+        "set": args.set.name,
         "model": model,
         "engine": build,
         "max_tokens": MAX_TOKENS,

@@ -46,7 +46,7 @@ def best_cut(calls: list[float], answers: list[float]) -> tuple[float, int, int]
 
 async def run(args: argparse.Namespace) -> None:
     """Measure and print."""
-    calls = load_callset()
+    calls = load_callset(args.set)
     rows = []
     async with opened(args) as endpoint:
         print("| words | called | in words | right | best cut | then |\n|" + " --- |" * 6)

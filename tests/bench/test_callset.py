@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from tacid.schema.validate import Validators
 
 from tacid.jsontext import dumps
-from tests.bench.callset import CallSet, load_callset, value_matches
+from tacid.schema.validate import Validators
+from tests.bench.callset import DATA, CallSet, load_callset, value_matches
 
 
 def test_the_set_has_twelve_tools_thirty_requests_and_twenty_that_want_words() -> None:
@@ -68,8 +68,9 @@ def test_a_set_that_expects_what_no_tool_takes_is_refused() -> None:
         CallSet.model_validate(calls)
 
 
-def test_expected_plain_values_are_valid_for_their_tools() -> None:
-    calls = load_callset()
+@pytest.mark.parametrize("name", ["calls.json", "heldout.json"])
+def test_expected_plain_values_are_valid_for_their_tools(name: str) -> None:
+    calls = load_callset(DATA.with_name(name))
     validators = Validators(calls.catalogue)
     for request in calls.requests:
         for call in request.calls:
