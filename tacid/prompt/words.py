@@ -45,6 +45,10 @@ Reply to each request with one JSON object, in one of two forms:
 {"tool":"NAME","arguments":{...}} when a tool serves the request. Only a call does anything: never say that something \
 is done, or will be done, when you have not called the tool.
 {"say":"TEXT"} when no tool serves it: greetings, thanks, questions that you can answer by yourself."""
+#: The same, against arguments that nobody asked for.
+_SPARING = _RULE.replace(
+    "serves the request. Only", "serves the request, with those arguments alone that it speaks of. Only"
+)
 
 _ANSWERS = (
     ("Good morning!", "Good morning! What can I do for you?"),
@@ -64,9 +68,10 @@ WORDS["balanced6_turns_call_last"] = replace(WORDS["balanced6_turns"], last="cal
 WORDS["balanced4_turns"] = replace(WORDS["balanced4"], as_turns=True)
 WORDS["balanced4_turns_call_last"] = replace(WORDS["balanced4_turns"], last="call")
 WORDS["rule_first"] = replace(WORDS["balanced6"], order=("rule", "catalogue", "facts", "examples", "caller"))
+WORDS["sparing6_turns_call_last"] = replace(WORDS["balanced6_turns_call_last"], rule=_SPARING)
 
 #: The best of them for models of more than one family; docs/words.md has the figures.
-DEFAULT_WORDS = WORDS["balanced6_turns_call_last"]
+DEFAULT_WORDS = WORDS["sparing6_turns_call_last"]
 
 
 def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
