@@ -93,20 +93,39 @@ def _filtered(scope: Scope, schema: Mapping[str, Any], values: list[Any], pointe
     beside = assertions(schema, "const", "enum", "type", "nullable")
     if not beside or not values:
         return values
+    document = _alone(scope, beside)
     try:
-        validator = compile_validator(_alone(scope, beside))
-        return [value for value in values if validator.is_valid(value)]
+        if document is not None:
+            validator = compile_validator(document)
+            return [value for value in values if validator.is_valid(value)]
     except (jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, ValueError, TypeError, RecursionError):
-        for keyword in beside:
-            scope.widen(pointer, keyword, "the listed values couldn't be checked against this keyword")
-        return values
+        pass
+    for keyword in beside:
+        scope.widen(pointer, keyword, "the listed values couldn't be checked against this keyword")
+    return values
 
 
-def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keywords as a document of their own, with the definitions that they may refer to."""
+def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The keywords as a document of their own, with the definitions that they may refer to.
+
+    ``None`` where something refers to other places: they aren't in that document, or are something else there.
+    """
     if not isinstance(scope.root, Mapping):
         return beside
-    return {**{k: scope.root[k] for k in ("$schema", "$defs", "definitions") if k in scope.root}, **beside}
+    document = {**{k: scope.root[k] for k in ("$schema", "$defs", "definitions") if k in scope.root}, **beside}
+    waiting: list[Any] = [document]
+    while waiting:
+        place = waiting.pop()
+        if isinstance(place, Mapping):
+            ref = place.get("$ref", "#/$defs/")
+            if not isinstance(ref, str) or not ref.startswith(("#/$defs/", "#/definitions/")):
+                return None
+            if "$dynamicRef" in place or "$recursiveRef" in place:
+                return None
+            waiting.extend(place.values())
+        elif isinstance(place, list):
+            waiting.extend(place)
+    return document
 
 
 def _is_number(value: Any) -> bool:

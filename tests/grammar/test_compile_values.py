@@ -58,6 +58,13 @@ def test_values_are_filtered_by_what_stands_beside_them(beside: dict[str, Any], 
         assert found == left
 
 
+def test_values_that_cannot_be_checked_stay_and_that_is_recorded() -> None:
+    # "#" is the whole document, not what stands beside the constant.
+    grammar = compile_schema({"const": {"a": None}, "additionalProperties": {"$ref": "#"}})
+    assert [widening.keyword for widening in grammar.report.widenings] == ["additionalProperties"]
+    assert accepts(grammar.rules, '{"a":null}')
+
+
 @pytest.mark.parametrize("schema", [{"enum": []}, {"enum": [1], "type": "string"}, {"const": 1, "enum": [2]}])
 def test_a_list_with_nothing_left_fits_nothing(schema: Any) -> None:
     with pytest.raises(GrammarError):
