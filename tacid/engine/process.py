@@ -28,6 +28,9 @@ from tacid.errors import EngineStartError, InputError
 
 #: Lines of the engine's log that are kept, and characters of each.
 LOG_LINES, LOG_WIDTH = 200, 1000
+#: Turns that a thread of the engine spins before it sleeps. libgomp's own default, without end, makes two threads many
+#: times slower than one as soon as another program wants a core.
+SPINS = "20000"
 #: Ports that are tried before a start is given up.
 PORTS = 3
 #: Bytes that the path of a Unix socket may have on every platform.
@@ -236,6 +239,8 @@ class _Child:
         # Variables of the same name as flags would set what we don't know of.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LLAMA_")}
         environment["LLAMA_API_KEY"] = key
+        if not environment.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}:
+            environment["GOMP_SPINCOUNT"] = SPINS
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
