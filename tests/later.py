@@ -29,3 +29,12 @@ LATER: dict[tuple[str, str, int], str] = {
     ("pattern-unanchored", "stretch", 0): PATTERNS,
     ("pattern-unanchored", "stretch", 1): PATTERNS,
 }
+
+#: Kinds of cases that wait for a part which isn't there yet: the subject of its issue, and the package that brings it.
+LATER_KINDS: dict[str, tuple[str, str]] = {
+    "request.": ("the server: every client gets held calls", "tacid.api"),
+    "security.": ("the server: keys on every route, an engine that can't be reached past us", "tacid.api"),
+    "deferred": ("catalogues too large to read", "tacid.turn.deferred"),
+    "mcp.": ("the machine: other people's tools", "tacid.mcp"),
+    "nixos.": ("the appliance: a flake and machines that boot", "nixos"),
+}
