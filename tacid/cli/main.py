@@ -55,6 +55,11 @@ def main() -> None:
     except KeyboardInterrupt:
         notice("tacid: interrupted.")
         sys.exit(EXIT_INTERRUPTED)
+    except SystemExit as end:
+        # typer turns Ctrl-C into this code without a word.
+        if end.code == EXIT_INTERRUPTED:
+            notice("tacid: interrupted.")
+        raise
     except BrokenPipeError:
         # Whoever read us has gone; leave without Python's own complaint at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
