@@ -67,6 +67,7 @@ async def engine(smollm2: Path, engine_spec: EngineSpec, engine_config: EngineCo
 async def random_engine(
     random_model: Path, engine_spec: EngineSpec, engine_config: EngineConfig
 ) -> AsyncIterator[Engine]:
-    """A running engine with the random model."""
-    async with start_engine(engine_spec, random_model, engine_config) as running:
+    """A running engine with the random model, which is too small for more than one thread."""
+    config = engine_config.model_copy(update={"threads": 1})
+    async with start_engine(engine_spec, random_model, config) as running:
         yield running

@@ -32,7 +32,7 @@ async def run(model: str, count: int) -> list[tuple[str, Verdict]]:
     config = config.model_copy(
         update={
             "model": config.model.model_copy(update={"name": model}),
-            "engine": config.engine.model_copy(update={"slots": 2, "context": 4096}),
+            "engine": config.engine.model_copy(update={"slots": 2, "context": 4096, "threads": 1}),
         }
     )
     results: list[tuple[str, Verdict]] = []

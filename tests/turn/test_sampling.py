@@ -45,20 +45,20 @@ async def test_a_random_model_never_names_an_unlisted_service(random_engine: Eng
     example = machine("example-machine", EXAMPLES / "services.json")
     ids = await endpoint.text_tokens("totally-new-daemon")
     verdict = Verdict()
-    await sample_many(endpoint, example, verdict, 40, requests=(BEGGING,), together=2)
+    await sample_many(endpoint, example, verdict, 20, requests=(BEGGING,), together=2)
     bias = tuple((token, 15.0) for token in ids)
-    await sample_many(endpoint, example, verdict, 40, requests=(BEGGING,), logit_bias=bias, together=2)
+    await sample_many(endpoint, example, verdict, 20, requests=(BEGGING,), logit_bias=bias, together=2)
     _check(verdict)
-    assert verdict.calls > 5
+    assert verdict.calls > 0
 
 
 async def test_smollm2_that_is_begged_never_names_an_unlisted_service(engine: Engine) -> None:
     endpoint = LocalEndpoint(engine.client, CHATML)
     example = machine("example-machine", EXAMPLES / "services.json")
     verdict = Verdict()
-    await sample_many(endpoint, example, verdict, 6, requests=(BEGGING,), together=2, max_tokens=64)
+    await sample_many(endpoint, example, verdict, 4, requests=(BEGGING,), together=2, max_tokens=64)
     _check(verdict)
-    assert verdict.sampled == 6
+    assert verdict.sampled == 4
 
 
 async def test_a_changed_list_counts_from_the_next_turn(random_engine: Engine, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ async def test_a_changed_list_counts_from_the_next_turn(random_engine: Engine, t
         file.write_text(json.dumps(names), encoding="utf-8")
         listed = machine("machine", file)
         verdict = Verdict()
-        await sample_many(endpoint, listed, verdict, 30, together=2, max_tokens=96)
+        await sample_many(endpoint, listed, verdict, 20, together=2, max_tokens=96)
         _check(verdict)
         seen.append(set(verdict.services))
     assert seen[0] <= {"alpha-daemon", "beta-daemon"}
