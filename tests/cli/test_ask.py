@@ -65,7 +65,7 @@ def test_a_list_that_breaks_leaves_the_last_good_one_in_force(tmp_path: Path, en
     services = tmp_path / "services.json"
     services.write_text('["only-daemon"]', encoding="utf-8")
     arguments = ("ask", "Enable it", "--services", str(services), "--choice", "propose_changes", "--json")
-    arguments += ("--temperature", "2", "--max-tokens", "200")
+    arguments += ("--temperature", "2", "--max-tokens", "48")
     assert tacid(*arguments, env=env).code in (0, 1)
     services.write_text("[broken", encoding="utf-8")
     ran = tacid(*arguments, "--seed", "4", env=env)
