@@ -138,13 +138,15 @@ def peer(endpoint: LocalEndpoint, calls: CallSet, choice: str) -> Ask:
     return ask
 
 
-async def measure(name: str, ask: Ask, calls: CallSet, limit: int | None, tell: Callable[[str], None]) -> Row:
-    """Ask everything in order and judge it. ``limit``: only so many of either kind."""
+async def measure(
+    name: str, ask: Ask, calls: CallSet, limit: int | None, tell: Callable[[str], None], *, required: bool = False
+) -> Row:
+    """Ask everything in order and judge it. ``limit``: only so many of either kind; ``required``: words are not valid."""
     validators = Validators(calls.catalogue)
     judged: list[Reply] = []
     for request in calls.requests[:limit]:
         completion, raw, hidden, ms, kind = await _asked(ask, request.text)
-        valid = kind == "words"
+        valid = kind == "words" and not required
         tool = arguments = False
         if isinstance(completion, Call):
             valid = completion.name in calls.catalogue and not validators.problems(
@@ -157,11 +159,22 @@ async def measure(name: str, ask: Ask, calls: CallSet, limit: int | None, tell: 
     answers: list[Reply] = []
     for text in calls.answers[:limit]:
         _, raw, hidden, ms, kind = await _asked(ask, text)
-        if kind == "cut" and raw.startswith('{"say":'):
+        if kind == "cut" and _is_words(raw):
             kind = "words"
         answers.append(Reply(text, kind, raw, ms, hidden=hidden))
         tell(f"{name}: {len(answers)} that want words")
     return Row(name, tuple(judged), tuple(answers))
+
+
+def _is_words(raw: str) -> bool:
+    """Whether a reply that was cut off was an answer, ours (an envelope) or the peer's (a message)."""
+    if raw.startswith('{"say":'):
+        return True
+    try:
+        message = json.loads(raw)
+    except ValueError:
+        return False
+    return bool(message.get("content")) and not message.get("tool_calls")
 
 
 async def _asked(ask: Ask, text: str) -> tuple[Completion | None, str, bool, float, str]:
@@ -256,7 +269,14 @@ async def run(args: argparse.Namespace) -> None:
             # What must call can't answer: the requests that want words say nothing about it.
             asked = calls if choice == "auto" else calls.model_copy(update={"answers": ()})
             rows.append(
-                await measure(f"llama-server, {choice}", peer(endpoint, calls, choice), asked, args.limit, _tell)
+                await measure(
+                    f"llama-server, {choice}",
+                    peer(endpoint, calls, choice),
+                    asked,
+                    args.limit,
+                    _tell,
+                    required=choice == "required",
+                )
             )
         model, build = endpoint.model, endpoint.build
     print(f"\n{model} on {build}, temperature 0, at most {MAX_TOKENS} tokens\n\n{table(rows)}")
