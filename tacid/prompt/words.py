@@ -47,7 +47,7 @@ is done, or will be done, when you have not called the tool.
 {"say":"TEXT"} when no tool serves it: greetings, thanks, questions that you can answer by yourself."""
 #: The same, against arguments that nobody asked for.
 _SPARING = _RULE.replace(
-    "serves the request. Only", "serves the request, with those arguments alone that it speaks of. Only"
+    "serves the request. Only", "serves the request, with those arguments alone that the request speaks of. Only"
 )
 
 _ANSWERS = (
