@@ -14,10 +14,11 @@ import typer
 
 from tacid.catalogue import AUTO, Catalogue, Choice, load_catalogue
 from tacid.chat import Call, Message, Sampling, Say, SayDelta, Truncated
-from tacid.cli.console import notice, out, say, tree, waiting, write
+from tacid.cli.console import notice, say, tree, waiting, write
 from tacid.config import Config, load_config
 from tacid.endpoints.opening import open_endpoint
-from tacid.errors import ReplyTruncated
+from tacid.errors import CatalogueError, ReplyTruncated
+from tacid.jsontext import quote
 from tacid.machine.offer import check_protocol, offer_machine
 from tacid.turn.full import run_full
 from tacid.turn.request import TurnRequest, TurnResult
@@ -58,7 +59,7 @@ def ask(
     Example: tacid ask "Turn on nginx, please" --tools tools.json --services services.json
     """
     if text == "-":
-        text = sys.stdin.read(MAX_TEXT + 1)
+        text = sys.stdin.read(MAX_TEXT + 1) if sys.stdin is not None else ""
     if not text.strip() or len(text) > MAX_TEXT:
         raise typer.BadParameter(f"give between 1 and {MAX_TEXT:,} characters", param_hint="TEXT")
     config = _config(load_config(), model, engine, services)
@@ -67,11 +68,17 @@ def ask(
     for line in offer.notices:
         notice(f"tacid: {line}")
     messages = (Message("system", system),) if system else ()
+    everything = Catalogue((*offer.catalogue, *catalogue))
+    chosen = _choice(choice)
+    if chosen.name is not None and chosen.name not in everything:
+        raise CatalogueError(
+            f"There is no tool {quote(chosen.name, shown=True)} to choose; choose one that is offered."
+        )
     request = TurnRequest(
         messages=(*messages, Message("user", text)),
-        catalogue=Catalogue((*offer.catalogue, *catalogue)),
+        catalogue=everything,
         facts=offer.facts,
-        choice=_choice(choice),
+        choice=chosen,
         sampling=Sampling(temperature=temperature, seed=seed, max_tokens=max_tokens),
         check=check_protocol,
     )
@@ -178,7 +185,8 @@ def _show(result: TurnResult, about: dict[str, Any]) -> None:
         notice(f"tacid: {tool.tool} was not offered: {tool.reason} at {tool.pointer or '/'}.")
     usage = result.usage
     again = f", {result.retries} more try" if result.retries else ""
-    out.print(
-        f"[dim]{about['model']}: {usage.prompt:,} tokens read ({usage.cached:,} from the cache), {usage.completion} "
-        f"written ({result.forced_tokens} forced by the grammar{again}), {about['seconds']:.1f} s[/dim]"
+    say(
+        f"{about['model']}: {usage.prompt:,} tokens read ({usage.cached:,} from the cache), {usage.completion} "
+        f"written ({result.forced_tokens} forced by the grammar{again}), {about['seconds']:.1f} s",
+        style="dim",
     )

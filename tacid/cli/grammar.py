@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from tacid.catalogue import Catalogue, load_catalogue
 from tacid.cli.console import clean, notice, out, say, waiting
@@ -59,14 +60,14 @@ def _report(compiled: Grammar, tools: int) -> None:
             table.add_column(heading, overflow="fold")
         for widening in widenings:
             cells = (widening.tool or "", widening.pointer or "/", widening.keyword, widening.reason)
-            table.add_row(*(clean(cell) for cell in cells))
+            table.add_row(*(Text(clean(cell)) for cell in cells))
         out.print(table)
     sizes = compiled.report.sizes
     table = Table(box=None, pad_edge=False)
     table.add_column("tool", overflow="fold")
     table.add_column("bytes", justify="right")
     for name, size in sizes.items():
-        table.add_row(clean(name) or "(shared by all)", f"{size:,}")
+        table.add_row(Text(clean(name) or "(shared by all)"), f"{size:,}")
     out.print(table)
     total = len(compiled.text.encode())
     say(f"{tools} tools, {len(widenings)} widenings, {len(compiled.rules):,} rules, {total:,} bytes")

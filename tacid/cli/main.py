@@ -55,15 +55,18 @@ def main() -> None:
     except KeyboardInterrupt:
         notice("tacid: interrupted.")
         sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read us has gone; leave without Python's own complaint at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_FAILED)
+    except OSError as error:
+        notice(f"tacid: what was written could not be: {error.strerror or error}; look at the disk.", style="red")
+        sys.exit(EXIT_FAILED)
     except SystemExit as end:
         # typer turns Ctrl-C into this code without a word.
         if end.code == EXIT_INTERRUPTED:
             notice("tacid: interrupted.")
         raise
-    except BrokenPipeError:
-        # Whoever read us has gone; leave without Python's own complaint at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_FAILED)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+import httpx
+
 from tacid.config import EngineConfig
 from tacid.engine import cpu
 from tacid.errors import EngineMissing
@@ -66,9 +68,18 @@ def find_engine(config: EngineConfig) -> EngineSpec:
 
 
 def _checked_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise EngineMissing(f"engine.url is {url!r}, which is no address of an engine; write http://host:port.")
+    wrong = "which is no address of an engine; write http://host:port."
+    try:
+        parts = urlsplit(url)
+        asked = httpx.URL(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and bool(asked.host)
+        asked.raw_host.decode("ascii")
+    except (ValueError, httpx.InvalidURL):
+        good = False
+    if not good:
+        raise EngineMissing(f"engine.url is {url!r}, {wrong}")
+    if parts.username or parts.password:
+        raise EngineMissing("engine.url holds a name or a password; put the engine's key into engine.key instead.")
     return url.rstrip("/")
 
 

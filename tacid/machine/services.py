@@ -125,8 +125,9 @@ def services_for(config: MachineConfig, named: Path | None = None) -> ServicesSt
         notices.append(f"The services file {path} is an empty list, so any name of a service can be proposed.")
     try:
         _keep(copy, services, path)
-    except OSError as error:
-        notices.append(f"The last good copy {copy} can't be written: {error.strerror}; check the state directory.")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        notices.append(f"The last good copy {copy} can't be written: {reason}; check the state directory.")
     return ServicesState(services, True, tuple(notices))
 
 
@@ -150,7 +151,7 @@ def _exists(path: Path) -> bool:
     """Whether something is there; what can't be looked at is, and its error is told when it is read."""
     try:
         path.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return False
     except OSError:
         return True
@@ -171,7 +172,10 @@ def _last_good(copy: Path, why: str) -> ServicesState:
         services = load_services(copy)
     except ServicesError as error:
         return ServicesState(None, False, (why, f"{error} So {PROPOSE_CHANGES} is not offered."))
-    return ServicesState(services, True, (f"{why} The last list that worked is used ({len(services.names):,} names).",))
+    notice = f"{why} The last list that worked is used ({len(services.names):,} names)."
+    if not services.names:
+        notice += " It is empty, so any name of a service can be proposed."
+    return ServicesState(services, True, (notice,))
 
 
 def _keep(copy: Path, services: ServiceList, path: Path) -> None:

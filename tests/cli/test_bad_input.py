@@ -182,3 +182,61 @@ def test_extra_arguments_that_would_undo_ours_are_refused_by_name(tmp_path: Path
     ran = tacid("ask", "hello", "--model", str(random_model), env=env)
     assert ran.code == 1
     assert "--host" in ran.complaint()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x",
+        "http://[::1",
+        "http://127.0.0.1:99999",
+        "http://xn--",
+        "http://a\nb",
+        "http://user:secret@127.0.0.1:1",
+    ],
+)
+def test_an_address_that_is_none_is_one_sentence(url: str, tmp_path: Path) -> None:
+    ran = tacid("ask", "hello", "--engine", url, env=environment(tmp_path / "home"))
+    assert ran.code == 1
+    assert "engine.url" in ran.complaint() or "Nothing answers" in ran.complaint()
+    assert "secret" not in ran.err
+
+
+def test_markup_in_a_name_is_text_in_the_report(tmp_path: Path) -> None:
+    names = ["a[/]b", "[link=http://evil]safe[/link]"]
+    schema = {"type": "object", "properties": {"x[/red]": {"type": "string", "pattern": "a"}}}
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([_tool(name, schema) for name in names]), encoding="utf-8")
+    ran = tacid(
+        "grammar", str(file), "--report", env={**environment(tmp_path / "home"), "FORCE_COLOR": "1", "COLUMNS": "200"}
+    )
+    assert ran.code == 0, ran.err
+    assert all(name in ran.out for name in names)
+    assert "\x1b]8" not in ran.out
+
+
+def test_a_choice_that_is_not_offered_is_said_before_an_engine_is_started(tmp_path: Path) -> None:
+    ran = tacid(
+        "ask", "hello", "--choice", "nosuch", "--engine", "http://127.0.0.1:1", env=environment(tmp_path / "home")
+    )
+    assert ran.code == 1
+    assert "nosuch" in ran.complaint()
+
+
+def test_a_full_device_is_one_sentence(tmp_path: Path) -> None:
+    import subprocess
+
+    from tests.cli.run import command
+
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([_tool("fine")]), encoding="utf-8")
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            command("grammar", str(file)),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(tmp_path / "home"),
+        )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
