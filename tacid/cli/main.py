@@ -60,7 +60,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_FAILED)
     except OSError as error:
-        notice(f"tacid: what was written could not be: {error.strerror or error}; look at the disk.", style="red")
+        notice(f"tacid: the system refused: {error}; look at the file or the disk that it names.", style="red")
         sys.exit(EXIT_FAILED)
     except SystemExit as end:
         # typer turns Ctrl-C into this code without a word.

@@ -175,37 +175,10 @@ def _unknown(kind: Any) -> bool:
     return isinstance(kind, list) and any(not isinstance(k, str) or k not in TYPES for k in kind)
 
 
-#: Keywords that say something about one type only.
-_TYPED = frozenset(
-    {
-        "nullable",
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "format",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "unevaluatedItems",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "contains",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "required",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-    }
+#: Keywords that speak of any type, or mean nothing without another keyword.
+_UNTYPED = frozenset(
+    {"type", "enum", "const", "minContains", "maxContains", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
+    | {"$ref", "$dynamicRef", "$recursiveRef"}
 )
+#: Keywords that say something about one type only.
+_TYPED = ASSERTING - _UNTYPED
