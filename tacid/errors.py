@@ -2,22 +2,26 @@
 
 TacidError                     exit code 1
 ├─ InputError                  what a person or a client handed in: a file, JSON, a shape
+│  ├─ RequestError             a client's request: names the field
 │  ├─ CatalogueError           a tool or a list of tools
 │  └─ ServicesError            the allow-list of services
 ├─ GrammarError                no sound grammar can be made of this (a tool without a legal call, a bound)
 │  └─ CompilerBug              the verifier refused what we emitted: our fault, never the input's
 ├─ ModelError                  a model file: unknown, missing, damaged, not to be had
-│  └─ DownloadError
+│  ├─ DownloadError
+│  └─ ModelUnknown             a request names a model that isn't served
 ├─ EngineError                 llama-server
 │  ├─ EngineMissing            none found
 │  ├─ EngineStartError         found, but would not start; says why
 │  ├─ EngineDied               ended, or stopped answering, while we needed it
 │  ├─ GrammarRefused           took no grammar of ours: our fault, never an unconstrained answer
 │  └─ ContextExceeded          prompt longer than the model's context
-└─ ReplyError                  what the model wrote
-   ├─ ReplyTruncated           cut off in mid-call
-   ├─ CallInvalid              failed its schema twice
-   └─ ProposalInvalid          a proposal of changes that its types don't take
+├─ ReplyError                  what the model wrote
+│  ├─ ReplyTruncated           cut off in mid-call
+│  ├─ CallInvalid              failed its schema twice
+│  └─ ProposalInvalid          a proposal of changes that its types don't take
+├─ Busy                        the server takes no more requests at the moment
+└─ TooSlow                     a request took longer than it may
 """
 
 from __future__ import annotations
@@ -29,6 +33,15 @@ class TacidError(Exception):
 
 class InputError(TacidError):
     """Something handed in by a person or a client can't be used."""
+
+
+class RequestError(InputError):
+    """A client's request can't be honoured. ``param`` names the field, ``code`` is a word for programs."""
+
+    def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.param = param
+        self.code = code
 
 
 class CatalogueError(InputError):
@@ -53,6 +66,10 @@ class ModelError(TacidError):
 
 class DownloadError(ModelError):
     """A model could not be fetched from any of its sources."""
+
+
+class ModelUnknown(ModelError):
+    """A request names a model that isn't served here; the message says which are."""
 
 
 class EngineError(TacidError):
@@ -102,3 +119,15 @@ class ProposalInvalid(ReplyError):
     def __init__(self, message: str, *, pointer: str) -> None:
         super().__init__(message)
         self.pointer = pointer
+
+
+class Busy(TacidError):
+    """The server takes no more requests at the moment. ``retry_after`` is seconds until it is worth another try."""
+
+    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TooSlow(TacidError):
+    """A request took longer than a request may take."""
