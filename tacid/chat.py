@@ -35,7 +35,15 @@ class Truncated:
     name: str | None = None
 
 
-Completion: TypeAlias = Say | Call | Truncated
+@dataclass(frozen=True, slots=True)
+class Think:
+    """What a reasoning model thought before its reply. ``complete`` is false where it was ended at the bound."""
+
+    text: str
+    complete: bool = True
+
+
+Completion: TypeAlias = Say | Call | Think | Truncated
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +54,18 @@ class SayDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkDelta:
+    """More of what the model thinks; never half a character."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallStart:
-    """The name of the tool has become certain."""
+    """The name of the tool has become certain. ``id`` is that of the `Call` to come, where the turn gives ids."""
 
     name: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +75,7 @@ class CallDelta:
     text: str
 
 
-ReplyEvent: TypeAlias = SayDelta | CallStart | CallDelta | Completion
+ReplyEvent: TypeAlias = ThinkDelta | SayDelta | CallStart | CallDelta | Completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +107,18 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to sample. ``None`` leaves a setting to the engine. ``logit_bias`` holds (token id or text, bias)."""
+    """How to sample. ``None`` leaves a setting to the engine. ``logit_bias`` holds (token id or text, bias).
+
+    ``stop`` ends an answer before the first of these texts, in the answer as it is read, never in a call.
+    """
 
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
     min_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repeat_penalty: float | None = None
     seed: int | None = None
     max_tokens: int = 512
     stop: tuple[str, ...] = ()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from tacid.catalogue import AUTO, Catalogue, Choice
-from tacid.chat import Completion, Message, Sampling, Usage
+from tacid.catalogue import AUTO, Catalogue, Choice, Schema
+from tacid.chat import Call, Completion, Message, Sampling, Think, Usage
 from tacid.grammar import Report
 
 #: Judges a call after its schema: the sentences that say what is wrong with it, none if nothing is.
 Check: TypeAlias = Callable[[str, Mapping[str, Any]], tuple[str, ...]]
+#: Carries a call out that the client never sees; gives the result's text for the model.
+Executor: TypeAlias = Callable[[Call], Awaitable[str]]
+
+#: Calls that one reply may hold.
+MAX_CALLS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,11 @@ class TurnRequest:
     """One turn: the conversation, the (narrowed) catalogue, and how to sample.
 
     ``facts`` are lines of the system turn; ``check`` is asked after the schema (the typed protocol, say).
+    ``max_calls``: with more than one, the grammar admits a list of two to so many calls beside the one call.
+    ``answer``: the schema that an answer is held to, instead of free words. ``think``: thinking tokens at most, 0 for
+    none. ``execute``: tools of the catalogue that are answered here, as hidden hops, at most ``max_hops`` of them;
+    they are never part of a list. ``on_invalid``: what becomes of a call of another tool that fails its check twice:
+    an error, or handed on with a mark. ``grammar`` holds a client's own GBNF, only without tools and ``answer``.
     """
 
     messages: tuple[Message, ...]
@@ -27,21 +37,39 @@ class TurnRequest:
     choice: Choice = AUTO
     sampling: Sampling = field(default_factory=Sampling)
     check: Check | None = None
+    max_calls: int = 1
+    answer: Schema | None = None
+    think: int = 0
+    execute: Mapping[str, Executor] = field(default_factory=dict)
+    max_hops: int = 4
+    on_invalid: Literal["error", "mark"] = "error"
+    grammar: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """The last event of a turn.
 
-    ``usage`` is summed over all requests to the engine; ``forced_tokens`` are those of the written tokens about
-    which the grammar left no choice; ``timings`` are the engine's own, in milliseconds; ``retries`` counts calls
-    that failed their check and were sampled again, ``problems`` says why.
+    ``completions`` are what the client sees, in order: a thought or none, then an answer, or one or more calls, or a
+    cut-off call. ``usage`` is summed over all requests to the engine; ``forced_tokens`` are those of the written
+    tokens about which the grammar left no choice; ``timings`` are the engine's own, in milliseconds; ``retries``
+    counts replies that failed their check and were sampled again, ``problems`` says why. ``invalid``: the ids of calls
+    that failed twice and were handed on, each with what is wrong ("" stands for the answer). ``hops`` counts calls
+    that were carried out unseen. ``stop`` is the client's stop text that ended the answer.
     """
 
-    completion: Completion
+    completions: tuple[Completion, ...]
     usage: Usage
     forced_tokens: int
     timings: Mapping[str, float]
     report: Report
     retries: int = 0
     problems: tuple[str, ...] = ()
+    invalid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hops: int = 0
+    stop: str | None = None
+
+    @property
+    def completion(self) -> Completion:
+        """The reply without its thought: the answer, or the first call."""
+        return next(done for done in self.completions if not isinstance(done, Think))
