@@ -1,0 +1,32 @@
+"""The configuration: one TOML file, typed; environment and flags go over it."""
+
+from tacid.config.load import DELIMITER, MAX_BYTES, PREFIX, Loaded, Origin, config_path, load, load_config
+from tacid.config.sections import (
+    SERVICES_FILE,
+    Config,
+    EndpointConfig,
+    EngineConfig,
+    MachineConfig,
+    ModelConfig,
+    ServerConfig,
+    settings,
+)
+
+__all__ = [
+    "DELIMITER",
+    "MAX_BYTES",
+    "PREFIX",
+    "SERVICES_FILE",
+    "Config",
+    "EndpointConfig",
+    "EngineConfig",
+    "Loaded",
+    "MachineConfig",
+    "ModelConfig",
+    "Origin",
+    "ServerConfig",
+    "config_path",
+    "load",
+    "load_config",
+    "settings",
+]

@@ -1,0 +1,208 @@
+"""Reading the configuration: defaults, one TOML file over them, the environment over it, flags over all.
+
+The file is looked for in this order: ``$TACID_CONFIG``, ``$XDG_CONFIG_HOME/tacid/config.toml`` (``~/.config``),
+``/etc/tacid/config.toml``. A variable is named by section and setting: ``TACID_SERVER__PORT=8018``; lists and tables
+are written as JSON, ``null`` unsets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError
+
+from tacid.config.sections import Config, EndpointConfig, settings, xdg
+from tacid.errors import InputError
+from tacid.jsontext import quote
+
+#: Bytes that the file may have.
+MAX_BYTES = 256 * 1024
+
+PREFIX = "TACID_"
+DELIMITER = "__"
+
+Origin: TypeAlias = Literal["default", "file", "environment", "flag"]
+Layer: TypeAlias = Mapping[str, Any]
+
+
+class _Layered(BaseSettings, Config):
+    """The configuration as pydantic-settings reads it from the environment."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter=DELIMITER, env_parse_none_str="null", extra="forbid"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration, the file that was read (or none), and where each setting came from."""
+
+    config: Config
+    path: Path | None
+    origins: Mapping[str, Origin]
+
+
+def config_path() -> Path | None:
+    """The configuration file that holds here, or none. A file named by ``$TACID_CONFIG`` must exist."""
+    if named := os.environ.get("TACID_CONFIG"):
+        return Path(named)
+    for path in (xdg("XDG_CONFIG_HOME", ".config") / "config.toml", Path("/etc/tacid/config.toml")):
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            pass  # what can't be looked at is there; reading it says why
+        return path
+    return None
+
+
+def load_config(path: Path | None = None, overrides: Layer | None = None) -> Config:
+    """Read the configuration. Raises ``InputError`` that names the file or the variable, and the key.
+
+    ``overrides`` are sections as the file has them (``{"server": {"port": 8018}}``): what flags say.
+    """
+    return load(path, overrides).config
+
+
+def load(path: Path | None = None, overrides: Layer | None = None) -> Loaded:
+    """Like `load_config`, and says where each setting came from."""
+    path = path or config_path()
+    layers: list[tuple[Origin, Layer]] = []
+    if path is not None:
+        layers.append(("file", read_toml(path)))
+    if environment := _environment():
+        layers.append(("environment", environment))
+    if overrides:
+        layers.append(("flag", overrides))
+    config, merged = Config(), dict[str, Any]()
+    origins: dict[str, Origin] = dict.fromkeys(settings(), "default")
+    for origin, layer in layers:
+        for section, value in layer.items():
+            below = merged.get(section)
+            if isinstance(value, Mapping) and isinstance(below, Mapping):
+                value = {**below, **value}
+            merged[section] = value
+        # Each layer is judged where it is laid on, so that it is blamed for what is its own.
+        try:
+            config = Config.model_validate(merged)
+        except ValidationError as error:
+            raise InputError(_sentence(error, origin, path)) from None
+        origins |= {key: origin for key in origins if _holds(layer, key)}
+    return Loaded(config, path, origins)
+
+
+def _holds(layer: Layer, key: str) -> bool:
+    section, _, setting = key.partition(".")
+    return section in layer and (not setting or setting in layer[section])
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Parse the file. Raises ``InputError`` that names it: unreadable, no regular file, too large, no TOML."""
+    named = f"The configuration {path}"
+    try:
+        text = _read(path)
+    except OSError as error:
+        raise InputError(f"{named} can't be read: {error.strerror}; name another in TACID_CONFIG.") from None
+    except ValueError:
+        raise InputError(f"{quote(named, shown=True)} is no path; name another in TACID_CONFIG.") from None
+    if len(text) > MAX_BYTES:
+        raise InputError(f"{named} has more than {MAX_BYTES:,} bytes; is it the right file?")
+    try:
+        return tomllib.loads(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{named} is not UTF-8 text (byte {error.start:,}); save it so.") from None
+    except ValueError as error:
+        raise InputError(f"{named} is not TOML: {error}.") from None
+    except RecursionError:
+        raise InputError(f"{named} is not TOML of ours: it nests too deep.") from None
+
+
+def _read(path: Path) -> bytes:
+    # A pipe that nobody writes to would hold up an ordinary open for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+            raise OSError(code, os.strerror(code) if stat.S_ISDIR(mode) else "it is no regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
+
+
+def _environment() -> dict[str, Any]:
+    """What the environment sets, by section. Raises ``InputError`` that names the variable."""
+    for variable in os.environ:
+        section, nested, _ = variable.upper().removeprefix(PREFIX).partition(DELIMITER)
+        if variable.upper().startswith(PREFIX) and nested and section.lower() not in Config.model_fields:
+            near = _nearest(section.lower(), Config.model_fields)
+            raise InputError(
+                f"The environment sets {_shown(variable)}: there is no such section; "
+                f"did you mean {PREFIX}{near.upper()}{DELIMITER}…?"
+            )
+    try:
+        return EnvSettingsSource(_Layered)()
+    except SettingsError as error:
+        section = re.sub(r'.*field "(\w+)".*', r"\1", str(error))
+        raise InputError(
+            f"The environment sets {PREFIX}{section.upper()}… to what is no JSON; write lists and tables as JSON."
+        ) from None
+
+
+def _sentence(error: ValidationError, origin: Origin, path: Path | None) -> str:
+    first = error.errors()[0]
+    where = tuple(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        near = _nearest_setting(where)
+        wrong = f"there is no such setting; did you mean {_variable(near) if origin == 'environment' else near}?"
+    else:
+        wrong = first["msg"].removeprefix("Value error, ")
+    if origin == "environment":
+        deep = 1 if where[:1] == ("endpoints",) else 2
+        return f"The environment sets {_shown(_variable('.'.join(where[:deep])))}: {wrong}."
+    named = f"The configuration {path}" if origin == "file" else "The flags"
+    return ": ".join(part for part in (named, _shown(".".join(where)), wrong) if part) + "."
+
+
+def _nearest_setting(where: tuple[str, ...]) -> str:
+    """The known setting that is most like one that isn't: of its own section first, then of all."""
+    known = list(settings())
+    if where[0] == "endpoints":
+        return f"endpoints.{where[1]}.{_nearest(where[-1], EndpointConfig.model_fields)}"
+    sections = [name for name in Config.model_fields if name != "endpoints"]
+    if len(where) == 1:
+        # A key on the top level is a section mistyped, or a setting outside its section.
+        bare = [key for key in known if key.endswith(f".{where[0]}")]
+        return bare[0] if bare else _nearest(where[0], [*sections, "endpoints"])
+    own = [key.partition(".")[2] for key in known if key.startswith(f"{where[0]}.")]
+    if close := difflib.get_close_matches(where[1], own, n=1):
+        return f"{where[0]}.{close[0]}"
+    elsewhere = {key.partition(".")[2]: key for key in known if "." in key}
+    if close := difflib.get_close_matches(where[1], elsewhere, n=1, cutoff=0.8):
+        return elsewhere[close[0]]
+    return f"{where[0]}.{_nearest(where[1], own)}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    return difflib.get_close_matches(name[:100], list(known), n=1, cutoff=0.0)[0]
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", DELIMITER).upper()
+
+
+def _shown(key: str) -> str:
+    return key[:100] if re.fullmatch(r"[\w.-]*", key) else quote(key[:100], shown=True)
