@@ -34,12 +34,16 @@ _BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class GgufHead:
-    """What a GGUF file says about itself. ``needed`` is how many bytes the file must have at least."""
+    """What a GGUF file says about itself.
+
+    ``needed`` is how many bytes the file must have at least, ``weights`` the numbers in all its tensors together.
+    """
 
     metadata: Mapping[str, Any]
     tensors: int
     size: int
     needed: int
+    weights: int
 
     @property
     def architecture(self) -> str:
@@ -92,7 +96,7 @@ def _head(path: Path, data: mmap.mmap, size: int) -> GgufHead:
         if tensors > MAX_COUNT or keys > MAX_COUNT:
             raise _Junk
         metadata = {reader.string(): reader.value(reader.number("I")) for _ in range(keys)}
-        end = max((reader.tensor() for _ in range(tensors)), default=0)
+        found = [reader.tensor() for _ in range(tensors)]
     except (struct.error, _CutShort):
         raise ModelError(
             f"The model {path} is cut short: it ends within its own head; fetch it again (tacid model pull)."
@@ -105,7 +109,13 @@ def _head(path: Path, data: mmap.mmap, size: int) -> GgufHead:
     if not isinstance(alignment, int) or alignment <= 0:
         alignment = 32
     start = math.ceil(reader.at / alignment) * alignment if tensors else reader.at
-    return GgufHead({k: v for k, v in metadata.items() if v is not None}, tensors, size, start + end)
+    return GgufHead(
+        {k: v for k, v in metadata.items() if v is not None},
+        tensors,
+        size,
+        start + max((end for end, _ in found), default=0),
+        sum(weights for _, weights in found),
+    )
 
 
 class _Junk(Exception):
@@ -158,8 +168,8 @@ class _Reader:
             raise _CutShort
         return None
 
-    def tensor(self) -> int:
-        """Skip one tensor's entry; where its data ends, counted from the start of all data."""
+    def tensor(self) -> tuple[int, int]:
+        """Skip one tensor's entry; where its data ends, counted from the start of all data, and its numbers."""
         self.string()
         dimensions = self.number("I")
         if dimensions > 8:
@@ -167,4 +177,4 @@ class _Reader:
         weights = math.prod(self.number("Q") for _ in range(dimensions))
         kind, offset = self.number("I"), self.number("Q")
         block, size = _BLOCKS.get(kind, (1, 0))
-        return int(offset + weights // block * size)
+        return int(offset + weights // block * size), weights
