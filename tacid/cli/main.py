@@ -1,4 +1,4 @@
-"""The command line: `tacid ask`, `grammar`, `model`, `doctor`."""
+"""The command line: `tacid ask`, `grammar`, `model`, `config`, `doctor`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tacid import __version__
-from tacid.cli import ask, doctor, grammar, model
+from tacid.cli import ask, config, doctor, grammar, model
 from tacid.cli.console import notice
 from tacid.errors import TacidError
 
@@ -28,6 +28,7 @@ app.command("ask")(ask.ask)
 app.command("grammar")(grammar.grammar)
 app.command("doctor")(doctor.doctor)
 app.add_typer(model.app, name="model")
+app.add_typer(config.app, name="config")
 
 
 def _version(asked: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import json
 import os
 import re
 import stat
@@ -31,6 +32,14 @@ MAX_BYTES = 256 * 1024
 
 PREFIX = "TACID_"
 DELIMITER = "__"
+
+#: What we say instead of pydantic's words, which speak of Python.
+_WORDS = {
+    "model_type": "it must be a table of settings",
+    "dict_type": "it must be a table",
+    "tuple_type": "it must be a list",
+    "missing": "it is needed and isn't there",
+}
 
 Origin: TypeAlias = Literal["default", "file", "environment", "flag"]
 Layer: TypeAlias = Mapping[str, Any]
@@ -155,26 +164,45 @@ def _environment() -> dict[str, Any]:
             )
     try:
         return EnvSettingsSource(_Layered)()
-    except SettingsError as error:
-        section = re.sub(r'.*field "(\w+)".*', r"\1", str(error))
+    except SettingsError:
         raise InputError(
-            f"The environment sets {PREFIX}{section.upper()}… to what is no JSON; write lists and tables as JSON."
+            f"The environment sets {_shown(_unparsed())} to what is no JSON; write lists and tables as JSON."
         ) from None
 
 
+def _unparsed() -> str:
+    """The variable that should hold JSON and doesn't: a section, or a setting that is a list or a table."""
+    plain = {key for key, field in settings().items() if not isinstance(field.get_default(), (tuple, dict))}
+    for variable, value in os.environ.items():
+        if variable.upper().startswith(PREFIX):
+            key = variable.upper().removeprefix(PREFIX).replace(DELIMITER, ".").lower()
+            if key.partition(".")[0] in Config.model_fields and key not in plain:
+                try:
+                    json.loads(value)
+                except ValueError:
+                    return variable
+    return f"{PREFIX}…"
+
+
 def _sentence(error: ValidationError, origin: Origin, path: Path | None) -> str:
-    first = error.errors()[0]
+    # A mistyped key is behind a missing one, so it is told first.
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     where = tuple(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         near = _nearest_setting(where)
-        wrong = f"there is no such setting; did you mean {_variable(near) if origin == 'environment' else near}?"
+        if origin == "environment" and where[0] != "endpoints":
+            near = _variable(near)
+        wrong = f"there is no such setting; did you mean {near}?"
     else:
-        wrong = first["msg"].removeprefix("Value error, ")
-    if origin == "environment":
-        deep = 1 if where[:1] == ("endpoints",) else 2
-        return f"The environment sets {_shown(_variable('.'.join(where[:deep])))}: {wrong}."
-    named = f"The configuration {path}" if origin == "file" else "The flags"
-    return ": ".join(part for part in (named, _shown(".".join(where)), wrong) if part) + "."
+        wrong = _WORDS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+    end = "" if wrong.endswith("?") else "."
+    if origin != "environment":
+        named = f"The configuration {path}" if origin == "file" else "The flags"
+        return ": ".join(part for part in (named, _shown(".".join(where)), wrong) if part) + end
+    if where[:1] == ("endpoints",):
+        within = f", {_shown('.'.join(where[1:]))}" if where[1:] else ""
+        return f"The environment sets {PREFIX}ENDPOINTS{within}: {wrong}{end}"
+    return f"The environment sets {_shown(_variable('.'.join(where[:2])))}: {wrong}{end}"
 
 
 def _nearest_setting(where: tuple[str, ...]) -> str:
@@ -182,22 +210,22 @@ def _nearest_setting(where: tuple[str, ...]) -> str:
     known = list(settings())
     if where[0] == "endpoints":
         return f"endpoints.{where[1]}.{_nearest(where[-1], EndpointConfig.model_fields)}"
-    sections = [name for name in Config.model_fields if name != "endpoints"]
+    # Beside what belongs here there is what was written into the wrong section, or into none.
+    here = {key.rpartition(".")[2]: key for key in known if key.startswith(f"{where[0]}.")}
     if len(where) == 1:
-        # A key on the top level is a section mistyped, or a setting outside its section.
-        bare = [key for key in known if key.endswith(f".{where[0]}")]
-        return bare[0] if bare else _nearest(where[0], [*sections, "endpoints"])
-    own = [key.partition(".")[2] for key in known if key.startswith(f"{where[0]}.")]
-    if close := difflib.get_close_matches(where[1], own, n=1):
-        return f"{where[0]}.{close[0]}"
-    elsewhere = {key.partition(".")[2]: key for key in known if "." in key}
-    if close := difflib.get_close_matches(where[1], elsewhere, n=1, cutoff=0.8):
-        return elsewhere[close[0]]
-    return f"{where[0]}.{_nearest(where[1], own)}"
+        here = {section: section for section in Config.model_fields}
+    elsewhere = {key.partition(".")[2]: key for key in reversed(known) if "." in key}
+    name = where[-1][:100]
+    for keys, cutoff in ((here, 0.6), (elsewhere, 0.8)):
+        if close := difflib.get_close_matches(name, keys, n=1, cutoff=cutoff):
+            return keys[close[0]]
+    return here[_nearest(name, here)]
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    return difflib.get_close_matches(name[:100], list(known), n=1, cutoff=0.0)[0]
+    # Every name has a nearest one, however far.
+    known = list(known)
+    return next(iter(difflib.get_close_matches(name[:100], known, n=1, cutoff=0.0)), known[0])
 
 
 def _variable(key: str) -> str:

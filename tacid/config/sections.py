@@ -15,7 +15,7 @@ from tacid.errors import InputError
 #: Where a machine says which services it can build, unless the configuration names another place.
 SERVICES_FILE = Path("/etc/tacid-system/services.json")
 
-_ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _HOST = re.compile(r"\[?[0-9A-Fa-f:.]+\]?|[A-Za-z0-9._-]+")
 
 

@@ -1,0 +1,82 @@
+"""What the server counts and times, for Prometheus. A registry of its own, so that two servers don't share figures."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.process_collector import ProcessCollector
+
+#: The content type of an exposition.
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+#: Different values that a label may have before the rest is counted as "other"; some come from clients' schemas.
+MAX_VALUES = 200
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+_COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+class Metrics:
+    """The figures of one server. Seconds are seconds, counters only grow."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._values: dict[str, set[str]] = {}
+        self._requests = Counter(
+            "tacid_requests", "Requests by route and outcome.", ("route", "outcome"), registry=registry
+        )
+        self._tokens = Counter(
+            "tacid_tokens",
+            "Tokens: prompt (all that was read), cached (of them from the cache), completion (written), "
+            "forced (of them left no choice by the grammar).",
+            ("kind",),
+            registry=registry,
+        )
+        self._widenings = Counter(
+            "tacid_widenings", "Widenings in compiled grammars, by keyword.", ("keyword",), registry=registry
+        )
+        self.open_streams = Gauge("tacid_open_streams", "Requests for replies that are open.", registry=registry)
+        self.queue_depth = Gauge("tacid_queue_depth", "Requests that wait for a slot.", registry=registry)
+        self.first_token_seconds = Histogram(
+            "tacid_first_token_seconds",
+            "Seconds from a request's arrival to the first token of its reply.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.grammar_compile_seconds = Histogram(
+            "tacid_grammar_compile_seconds",
+            "Seconds to compile a grammar that wasn't cached.",
+            buckets=_COMPILE_SECONDS,
+            registry=registry,
+        )
+        self.grammar_cache_hits = Counter("tacid_grammar_cache_hits", "Grammars found in the cache.", registry=registry)
+        self.retries = Counter(
+            "tacid_retries", "Calls that failed their check and were sampled again.", registry=registry
+        )
+        self.invalid_calls = Counter("tacid_invalid_calls", "Calls that failed their check twice.", registry=registry)
+        self.engine_restarts = Counter("tacid_engine_restarts", "Restarts of an engine.", registry=registry)
+
+    def request(self, route: str, outcome: str) -> None:
+        """Count a request. ``route`` is the route's pattern, never the path that a client wrote."""
+        self._requests.labels(self._bounded("route", route), self._bounded("outcome", outcome)).inc()
+
+    def tokens(self, *, prompt: int = 0, cached: int = 0, completion: int = 0, forced: int = 0) -> None:
+        """Count the tokens of a turn."""
+        for kind, count in (("prompt", prompt), ("cached", cached), ("completion", completion), ("forced", forced)):
+            self._tokens.labels(kind).inc(max(0, count))
+
+    def widening(self, keyword: str) -> None:
+        """Count a place where a grammar admits more than its schema."""
+        self._widenings.labels(self._bounded("keyword", keyword)).inc()
+
+    def exposition(self) -> bytes:
+        """Everything in the text format of Prometheus, whose type is `CONTENT_TYPE`."""
+        return generate_latest(self.registry)
+
+    def _bounded(self, label: str, value: str) -> str:
+        known = self._values.setdefault(label, set())
+        value = value.encode("utf-8", "replace").decode()[:100]
+        if value not in known and len(known) >= MAX_VALUES:
+            return "other"
+        known.add(value)
+        return value
