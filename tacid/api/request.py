@@ -53,6 +53,24 @@ class ChatRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """One request to continue a text, without turns, tools or envelope.
+
+    ``prompt``: the text, or token ids, as they are given to the engine. ``grammar``: a client's own GBNF. ``echo``:
+    the reply begins with the prompt (only where that is a text).
+    """
+
+    model: str | None
+    prompt: str | tuple[int, ...]
+    sampling: Sampling = field(default_factory=Sampling)
+    max_tokens: int | None = None
+    stream: bool = False
+    include_usage: bool = False
+    grammar: str | None = None
+    echo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What a reply says about itself: an id without prefix, Unix seconds, and the served model's name.
 
