@@ -10,7 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from tacid.errors import (
     Busy,
@@ -32,6 +36,7 @@ from tacid.errors import (
     TacidError,
     TooSlow,
 )
+from tacid.jsontext import dumps
 
 #: What is said of an error that nobody foresaw; its own words may hold what a client must not see.
 UNFORESEEN = "The server made a mistake of its own; its log says which."
@@ -108,6 +113,10 @@ def fault_of(error: Exception) -> Fault:
     """What a client is told of an error. Of one that isn't ours only that it happened."""
     if isinstance(error, HTTPException):
         return fault(error.status_code, str(error.detail))
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        param = ".".join(str(part) for part in first["loc"][1:])
+        return Fault(400, f"{param or 'The body'}: {first['msg']}.", _INVALID, param=param or None)
     for line in type(error).__mro__:
         if kind := _KINDS.get(line):
             return Fault(
@@ -145,3 +154,27 @@ def headers_of(fault: Fault) -> dict[str, str]:
     if fault.status == 401:
         headers["www-authenticate"] = 'Bearer realm="tacid"'
     return headers
+
+
+def rendered(body: dict[str, Any]) -> bytes:
+    """A body as bytes, whatever text an error quotes (halves of surrogate pairs among it)."""
+    return dumps(body).encode("utf-8")
+
+
+async def answer(request: Request, error: Exception) -> Response:
+    """The response for an error that a route raised; its code goes to the log."""
+    fault = fault_of(error)
+    if isinstance(about := request.scope.get("state", {}).get("tacid"), dict):
+        about.setdefault("error", fault.message if fault.status >= 500 else fault.code or fault.type)
+    return Response(
+        rendered(body_of(fault, request.url.path)),
+        fault.status,
+        headers=headers_of(fault),
+        media_type="application/json",
+    )
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have the app answer with `answer` for our errors and the framework's; others are left to the doors."""
+    for kind in (TacidError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer)
