@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacid.api.ollama.encode import Form, LineEncoder, chat_form, generate_form, loaded_body, whole_body
-from tacid.api.ollama.parse import parse_chat, parse_generate
-from tacid.api.request import About, ChatRequest, Limits, StreamEncoder
+from tacid.api.ollama.parse import is_raw, parse_chat, parse_generate, parse_raw
+from tacid.api.request import About, ChatRequest, CompletionRequest, Limits, StreamEncoder
 from tacid.turn.request import TurnResult
 
 
@@ -17,7 +17,7 @@ class OllamaWire:
     """One route of Ollama's (`tacid.api.request.Wire`).
 
     A request with ``extra["load"]`` takes no turn: its reply is `loaded`, one JSON body even where a stream was asked
-    for, as Ollama does.
+    for, as Ollama does. `GENERATE` also writes the replies to the requests of `parse_raw`.
     """
 
     _parse: Callable[[Mapping[str, Any], Limits], ChatRequest]
@@ -28,11 +28,11 @@ class OllamaWire:
         """The request of a parsed JSON body. Raises ``RequestError`` that names the field."""
         return self._parse(body, limits)
 
-    def stream(self, request: ChatRequest, about: About) -> StreamEncoder:
+    def stream(self, request: ChatRequest | CompletionRequest, about: About) -> StreamEncoder:
         """An encoder for one streamed reply."""
         return LineEncoder(self._form, request, about)
 
-    def whole(self, request: ChatRequest, about: About, result: TurnResult) -> dict[str, Any]:
+    def whole(self, request: ChatRequest | CompletionRequest, about: About, result: TurnResult) -> dict[str, Any]:
         """The body of a whole reply."""
         return whole_body(self._form, request, about, result)
 
@@ -44,4 +44,4 @@ class OllamaWire:
 CHAT = OllamaWire(parse_chat, chat_form)
 GENERATE = OllamaWire(parse_generate, generate_form)
 
-__all__ = ["CHAT", "GENERATE", "OllamaWire"]
+__all__ = ["CHAT", "GENERATE", "OllamaWire", "is_raw", "parse_raw"]

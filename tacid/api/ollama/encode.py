@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from tacid.api.faults import Fault, body_of
-from tacid.api.request import About, Beat, ChatRequest, WireEvent
+from tacid.api.request import About, Beat, ChatRequest, CompletionRequest, WireEvent
+from tacid.api.sse import json_line
 from tacid.chat import Call, CallDelta, CallStart, Completion, Say, SayDelta, Think, ThinkDelta, Truncated
-from tacid.jsontext import dumps
 from tacid.turn.request import TurnResult
 
 
@@ -43,7 +43,7 @@ def _more(thinking: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 class LineEncoder:
     """One streamed reply (`tacid.api.request.StreamEncoder`)."""
 
-    def __init__(self, form: Form, request: ChatRequest, about: About) -> None:
+    def __init__(self, form: Form, request: ChatRequest | CompletionRequest, about: About) -> None:
         self._form = form
         self._request = request
         self._about = about
@@ -87,7 +87,9 @@ class LineEncoder:
         return {**_head(self._request, self._about), **said, "done": False}
 
 
-def whole_body(form: Form, request: ChatRequest, about: About, result: TurnResult) -> dict[str, Any]:
+def whole_body(
+    form: Form, request: ChatRequest | CompletionRequest, about: About, result: TurnResult
+) -> dict[str, Any]:
     """The body of a whole reply."""
     done = result.completions
     said = form(
@@ -127,7 +129,7 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _head(request: ChatRequest, about: About) -> dict[str, Any]:
+def _head(request: ChatRequest | CompletionRequest, about: About) -> dict[str, Any]:
     """The model by the name that the client gave it, and when this was written."""
     moment = datetime.fromtimestamp(about.created + _elapsed(about) / 1e9, UTC)
     return {"model": request.model or about.model, "created_at": stamp(moment)}
@@ -170,4 +172,4 @@ def _ns(milliseconds: float | None) -> int:
 
 
 def _encoded(line: Mapping[str, Any]) -> bytes:
-    return dumps(line).encode("utf-8") + b"\n"
+    return json_line(line) + b"\n"

@@ -34,7 +34,7 @@ from tacid.api.messages import (
     want_str,
     want_texts,
 )
-from tacid.api.request import ChatRequest, Limits
+from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.catalogue import Schema
 from tacid.chat import Call, Message, Role, Sampling
 from tacid.errors import RequestError
@@ -52,12 +52,15 @@ _ROLES: Mapping[str, Role] = {
 }
 #: Fields of ``/api/generate`` that can't be honoured, each with the reason and the remedy.
 _REFUSED: Mapping[str, str] = {
-    "raw": "prompts are rendered here for the model at hand; send the text as prompt or as messages, or a finished "
-    "prompt to /v1/completions",
     "template": "prompts are rendered here for the model at hand; leave it out",
     "suffix": "no model here fills gaps in a text; leave it out",
     "context": "no reply from here has one; send the conversation as messages to /api/chat",
     "images": "only text can be read here; leave them out",
+}
+#: What a prompt that is taken as it is can't be joined with.
+_NOT_RAW: Mapping[str, str] = {
+    "system": "a raw prompt is taken as it is; write it into the prompt",
+    "format": "a raw prompt is only continued, no schema is held; leave raw out",
 }
 #: Seconds of the units of Go's durations (package time, ParseDuration).
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -99,13 +102,13 @@ def parse_chat(body: Mapping[str, Any], limits: Limits) -> ChatRequest:
 def parse_generate(body: Mapping[str, Any], limits: Limits) -> ChatRequest:
     """The request in a body of ``/api/generate``: one prompt, after a system message or none.
 
-    Raises ``RequestError``, also for what can't be done with a prompt here (``raw``, ``template``, ``suffix``,
-    ``context``, ``images``).
+    A prompt that is to be taken as it is (`is_raw`) is another kind of request: `parse_raw`. Raises ``RequestError``,
+    also for what can't be had here (``template``, ``suffix``, ``context``, ``images``).
     """
     common = _common(body, limits)
-    for key, reason in _REFUSED.items():
-        if body.get(key):
-            raise RequestError(f"{key} can't be honoured: {reason}.", param=key, code="unsupported")
+    _refuse(body, _REFUSED)
+    if is_raw(body):
+        raise RequestError("raw can't be honoured here: the text is no conversation; leave it out.", param="raw")
     prompt, system = want_str(body, "prompt"), want_str(body, "system")
     messages = (*((Message("system", system),) if system else ()), *((Message("user", prompt),) if prompt else ()))
     return ChatRequest(
@@ -118,6 +121,30 @@ def parse_generate(body: Mapping[str, Any], limits: Limits) -> ChatRequest:
         stream=common.stream,
         extra=_with_load(common.extra, empty=not prompt),
     )
+
+
+def is_raw(body: Mapping[str, Any]) -> bool:
+    """Whether a body of ``/api/generate`` has a prompt that is to be continued as it is. Raises ``RequestError``."""
+    return bool(want_bool(body, "raw") and want_str(body, "prompt"))
+
+
+def parse_raw(body: Mapping[str, Any], limits: Limits) -> CompletionRequest:
+    """The request in a body of ``/api/generate`` that `is_raw`. Raises ``RequestError``."""
+    common = _common(body, limits)
+    _refuse(body, {**_REFUSED, **_NOT_RAW})
+    return CompletionRequest(
+        model=common.model,
+        prompt=want_str(body, "prompt") or "",
+        sampling=common.sampling,
+        max_tokens=common.max_tokens,
+        stream=common.stream,
+    )
+
+
+def _refuse(body: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
+    for key, reason in reasons.items():
+        if body.get(key):
+            raise RequestError(f"{key} can't be honoured: {reason}.", param=key, code="unsupported")
 
 
 def _common(body: Mapping[str, Any], limits: Limits) -> _Common:
