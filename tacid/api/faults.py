@@ -175,6 +175,6 @@ async def answer(request: Request, error: Exception) -> Response:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Have the app answer with `answer` for our errors and the framework's; others are left to the doors."""
-    for kind in (TacidError, HTTPException, RequestValidationError):
+    """Have the app answer with `answer`, to our errors, the framework's and all others."""
+    for kind in (TacidError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, answer)

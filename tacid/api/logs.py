@@ -39,6 +39,7 @@ class Lines:
         self._waiting: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
         self._lost = 0
         self._torn = False
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="tacid-log", daemon=True)
         self._thread.start()
 
@@ -52,7 +53,10 @@ class Lines:
             self._lost += 1
 
     def close(self, within: float = 2.0) -> None:
-        """Write what waits, for so many seconds at most, and end."""
+        """Write what waits, for so many seconds at most, and end. Once is enough; more does no harm."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             self._waiting.put(None, timeout=within)
         except queue.Full:
