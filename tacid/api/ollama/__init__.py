@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tacid.api.ollama.encode import Form, LineEncoder, chat_form, generate_form, loaded_body, whole_body
@@ -12,7 +11,6 @@ from tacid.api.request import About, ChatRequest, CompletionRequest, Limits, Str
 from tacid.turn.request import TurnResult
 
 
-@dataclass(frozen=True, slots=True)
 class OllamaWire:
     """One route of Ollama's (`tacid.api.request.Wire`).
 
@@ -20,9 +18,11 @@ class OllamaWire:
     for, as Ollama does. `GENERATE` also writes the replies to the requests of `parse_raw`.
     """
 
-    _parse: Callable[[Mapping[str, Any], Limits], ChatRequest]
-    _form: Form
-    media_type: str = "application/x-ndjson"
+    media_type = "application/x-ndjson"
+
+    def __init__(self, parse: Callable[[Mapping[str, Any], Limits], ChatRequest], form: Form) -> None:
+        self._parse = parse
+        self._form = form
 
     def parse(self, body: Mapping[str, Any], limits: Limits) -> ChatRequest:
         """The request of a parsed JSON body. Raises ``RequestError`` that names the field."""
