@@ -80,7 +80,7 @@ def ask(
         facts=offer.facts,
         choice=chosen,
         sampling=Sampling(temperature=temperature, seed=seed, max_tokens=max_tokens),
-        check=check_protocol,
+        checks={tool.name: check_protocol for tool in offer.catalogue},
     )
     result, about = asyncio.run(_turn(config, request, stream=not as_json))
     if as_json:

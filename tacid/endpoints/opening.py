@@ -13,7 +13,7 @@ from tacid.engine.find import find_engine
 from tacid.engine.process import start_engine
 from tacid.engine.store import locate, pin_of
 from tacid.errors import EngineError
-from tacid.prompt.families import FAMILIES, probe_family
+from tacid.prompt.families import FAMILIES, probe_family, thinks
 
 #: Told in words what is being waited for.
 Progress = Callable[[str], None]
@@ -43,8 +43,10 @@ async def open_endpoint(config: Config, on_progress: Progress | None = None) -> 
             endpoint = LocalEndpoint(engine.client, FAMILIES[pin.family], pin.name, engine.build)
             yield Opened(endpoint, pin.defaults())
             return
-        bos = (await engine.client.props()).bos if await engine.client.adds_bos() else ""
+        props = await engine.client.props()
+        bos = props.bos if await engine.client.adds_bos() else ""
         family, notice = await probe_family(engine.client.apply_template, bos=bos, failures=(EngineError,))
+        family = thinks(family, props.chat_template)
         name = engine.model.name if engine.model is not None else "model"
         endpoint = LocalEndpoint(engine.client, family, name, engine.build)
         yield Opened(endpoint, Sampling(), (notice,) if notice else ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
 from tacid.grammar.dispatch import dispatch
 from tacid.grammar.envelope import envelope, put_call
 from tacid.grammar.nodes import Node
-from tacid.grammar.primitives import OBJECT, PRIMITIVES, VALUE
+from tacid.grammar.primitives import OBJECT, PRIMITIVES, STRING, VALUE
 from tacid.grammar.printer import print_rules
 from tacid.grammar.report import LeftOut, Report, Widening
 from tacid.grammar.shapes import gates_in, references
@@ -65,23 +65,38 @@ def compile_schema(schema: Schema, *, open_objects: bool = False) -> Grammar:
 
 
 def compile_catalogue(
-    tools: Catalogue | Iterable[Tool], *, choice: Choice = AUTO, open_objects: bool = False
+    tools: Catalogue | Iterable[Tool],
+    *,
+    choice: Choice = AUTO,
+    open_objects: bool = False,
+    max_calls: int = 1,
+    alone: Collection[str] = (),
+    answer: Schema | None = None,
 ) -> Grammar:
     """The grammar of one call of one of ``tools``, or of an answer, as ``choice`` lets it be.
 
-    A tool that no call fits is left out and reported. Raises ``GrammarError``: a call is demanded and none can be
-    made, or the tool named isn't there; ``CatalogueError``: two tools of one name; ``CompilerBug``.
+    With ``max_calls`` above 1 it also admits a list of two to so many calls, of tools that are not in ``alone``. An
+    answer is text, or, with the schema ``answer``, what fits it. A tool that no call fits is left out and reported.
+    Raises ``GrammarError``: a call is demanded and none can be made, the tool named isn't there, no answer fits;
+    ``CatalogueError``: two tools of one name; ``CompilerBug``.
     """
     catalogue = tools if isinstance(tools, Catalogue) else Catalogue(tuple(tools))
-    key = _cache_key(catalogue, choice, open_objects)
+    key = _cache_key(catalogue, choice, open_objects, max_calls, alone, answer)
     cached = _CACHE.get(key)
     if cached is None:
-        cached = _compile_catalogue(catalogue, choice, open_objects)
+        cached = _compile_catalogue(catalogue, choice, open_objects, max_calls, alone, answer)
         _CACHE.put(key, cached)
     return cached
 
 
-def _compile_catalogue(catalogue: Catalogue, choice: Choice, open_objects: bool) -> Grammar:
+def _compile_catalogue(
+    catalogue: Catalogue,
+    choice: Choice,
+    open_objects: bool,
+    max_calls: int,
+    alone: Collection[str],
+    answer: Schema | None,
+) -> Grammar:
     if choice.mode == "named" and (choice.name is None or choice.name not in catalogue):
         raise GrammarError(f"There is no tool {_shown(choice.name or '')} to choose; choose one that is offered.")
     builder = Builder()
@@ -112,7 +127,14 @@ def _compile_catalogue(catalogue: Catalogue, choice: Choice, open_objects: bool)
     if not calls and choice.mode in ("required", "named"):
         why = f" ({_shown(left_out[0].tool)}: {left_out[0].reason})" if left_out else ""
         raise GrammarError(f"A call is demanded and no tool can be called{why}; offer a tool that has a legal call.")
-    root = envelope(builder, calls, say=choice.mode in ("auto", "none"))
+    say: Node | None = STRING if choice.mode in ("auto", "none") else None
+    if say is not None and answer is not None:
+        compiled, found = _compile(builder, answer, len(catalogue), None, open_objects)
+        if isinstance(compiled, Nothing):
+            raise GrammarError(f"No answer fits the schema: at {_shown(compiled.pointer)} {compiled.reason}.")
+        say = compiled
+        widenings.extend(found)
+    root = envelope(builder, calls, say=say, max_calls=max_calls, alone=alone)
     return _finish(builder, root, widenings, left_out, owners)
 
 
@@ -246,8 +268,10 @@ class _Cache:
 _CACHE = _Cache(CACHED)
 
 
-def _cache_key(catalogue: Catalogue, choice: Choice, open_objects: bool) -> str | None:
-    return _dumped([[tool.name, tool.parameters] for tool in catalogue] + [choice.mode, choice.name, open_objects])
+def _cache_key(catalogue: Catalogue, *settings: Any) -> str | None:
+    choice, *others = settings
+    plain = [sorted(one) if isinstance(one, (set, frozenset)) else one for one in others]
+    return _dumped([[[tool.name, tool.parameters] for tool in catalogue], choice.mode, choice.name, plain])
 
 
 def _dumped(value: Any) -> str | None:

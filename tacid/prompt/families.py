@@ -21,13 +21,27 @@ class Markers:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinking:
+    """How a reasoning model's thought is framed.
+
+    ``reply`` opens the model's turn with its thought begun, ``end`` is what the model ends it with, ``after`` stands
+    between that end and the reply.
+    """
+
+    reply: str
+    end: str = "</think>"
+    after: str = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
     """The turn markers of a family of models.
 
     ``system`` is ``None`` where the family has no such turn: its text then opens the first turn of the user.
     ``reply`` opens the turn that the model writes. ``bos`` is the text of the token that a prompt begins with, empty
     where the family wants none. ``stop`` ends a reply in plain words should the end-of-turn token come as text.
-    ``alternates``: two turns of the user in a row are joined to one.
+    ``alternates``: two turns of the user in a row are joined to one. ``thinking``: how it thinks, if it does; the plain
+    ``reply`` then opens a turn without a thought.
     """
 
     name: str
@@ -38,6 +52,7 @@ class Family:
     stop: tuple[str, ...]
     bos: str = ""
     alternates: bool = False
+    thinking: Thinking | None = None
 
 
 CHATML = Family(
@@ -50,7 +65,12 @@ CHATML = Family(
 )
 
 #: Qwen3 thinks before it speaks unless its turn opens with an empty thought; the envelope leaves no room for one.
-QWEN3 = replace(CHATML, name="qwen3", reply=CHATML.reply + "<think>\n\n</think>\n\n")
+QWEN3 = replace(
+    CHATML,
+    name="qwen3",
+    reply=CHATML.reply + "<think>\n\n</think>\n\n",
+    thinking=Thinking(CHATML.reply + "<think>\n"),
+)
 
 LLAMA3 = Family(
     name="llama3",
@@ -84,6 +104,22 @@ PLAIN = Family(
 )
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (CHATML, QWEN3, LLAMA3, GEMMA, PLAIN)}
+
+
+def thinks(family: Family, template: str) -> Family:
+    """The family with its way to think, as far as the model's own chat template speaks of one.
+
+    A template that opens every turn with a thought gets a plain ``reply`` with an empty one.
+    """
+    if family.thinking is not None or "</think>" not in template:
+        return family
+    begun = family.reply.rstrip()
+    if begun.endswith("<think>"):
+        return replace(family, reply=begun + "\n\n</think>\n\n", thinking=Thinking(begun + "\n"))
+    return replace(
+        family, reply=family.reply + "<think>\n\n</think>\n\n", thinking=Thinking(family.reply + "<think>\n")
+    )
+
 
 ChatMessages: TypeAlias = Sequence[Mapping[str, str]]
 

@@ -26,13 +26,13 @@ class Turn:
     text: str
 
 
-def history_turns(messages: Sequence[Message], *, envelope: bool) -> list[Turn]:
+def history_turns(messages: Sequence[Message], *, envelope: bool, value: bool = False) -> list[Turn]:
     """The messages as turns.
 
     With ``envelope`` the assistant's words and calls stand as it would write them now: one call a turn, each followed
     by its result, whatever order they came in; words beside a call are dropped, since the envelope has no room for
     both. Without it words stand as they are, and a call is told in words. A result without a call, or a call
-    without a result, stands alone.
+    without a result, stands alone. ``value``: answers are JSON values, and those that are stand so in the envelope.
     """
     turns: list[Turn] = []
     taken: set[int] = set()
@@ -44,7 +44,7 @@ def history_turns(messages: Sequence[Message], *, envelope: bool) -> list[Turn]:
         elif message.role != "assistant":
             turns.append(Turn(message.role, message.content))
         elif not message.calls:
-            turns.append(Turn("assistant", say(message.content) if envelope else message.content))
+            turns.append(Turn("assistant", _said(message.content, value) if envelope else message.content))
         else:
             if message.content and not envelope:
                 turns.append(Turn("assistant", message.content))
@@ -85,6 +85,13 @@ def _answered(calls: Sequence[Call], messages: Sequence[Message], index: int) ->
             spare.remove(pick)
             found[number] = pick
     return [(one, found.get(number)) for number, one in enumerate(calls)]
+
+
+def _said(text: str, value: bool) -> str:
+    if value:
+        with contextlib.suppress(InputError):
+            return f'{{"say":{dumps(loads(text, "An answer"))}}}'
+    return say(text)
 
 
 def _called(one: Call, *, envelope: bool) -> str:

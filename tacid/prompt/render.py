@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tacid.catalogue import AUTO, Catalogue, Choice
+from tacid.catalogue import AUTO, Catalogue, Choice, Schema
 from tacid.chat import Message
 from tacid.prompt.families import CHATML, Family, Markers
 from tacid.prompt.history import Turn, history_turns
 from tacid.prompt.segments import Prompt, Segment, join
-from tacid.prompt.words import DEFAULT_WORDS, Words, balanced_examples, plain_system_text, system_text
+from tacid.prompt.words import DEFAULT_WORDS, Words, balanced_examples, plain_system_text, system_text, worded
 
 
 def render(
@@ -20,25 +20,34 @@ def render(
     facts: Sequence[str] = (),
     choice: Choice = AUTO,
     words: Words = DEFAULT_WORDS,
+    answer: Schema | None = None,
+    several: bool = False,
+    think: bool = False,
 ) -> Prompt:
     """The prompt for these messages; the same input gives the same bytes.
 
     ``facts`` are lines about the machine, those that change last. Leading system messages become part of the system
     turn, which depends on nothing that the user says. With the choice ``none``, or without tools, it is a plain chat
-    without an envelope, so no grammar of one belongs to it.
+    without an envelope, so no grammar of one belongs to it. ``answer`` is the schema that an answer has to fit,
+    ``several`` says that more than one call may be made at once, ``think`` leaves the reply open for a thought.
     """
     offered = len(catalogue) > 0 and choice.mode != "none"
     lead = 0
     while lead < len(messages) and messages[lead].role == "system":
         lead += 1
     caller = "\n\n".join(message.content for message in messages[:lead] if message.content)
-    system = system_text(words, catalogue, facts, caller) if offered else plain_system_text(words, facts, caller)
+    if offered:
+        words = worded(words, answer=answer, several=several)
+        system = system_text(words, catalogue, facts, caller)
+    else:
+        system = plain_system_text(words, facts, caller, answer)
     turns = [Turn("system", system)] if system else []
     if offered and words.as_turns:
         for example in balanced_examples(words, catalogue):
             turns += [Turn("user", example.request), Turn("assistant", example.reply)]
-    turns += history_turns(messages[lead:], envelope=offered)
-    return join(_segments(_arranged(turns, family), family))
+    turns += history_turns(messages[lead:], envelope=offered, value=answer is not None)
+    reply = family.thinking.reply if think and family.thinking is not None else family.reply
+    return join(_segments(_arranged(turns, family), family, reply))
 
 
 def _arranged(turns: Sequence[Turn], family: Family) -> Iterator[Turn]:
@@ -64,14 +73,14 @@ def _arranged(turns: Sequence[Turn], family: Family) -> Iterator[Turn]:
         yield Turn("user", "\n\n".join(ahead))
 
 
-def _segments(turns: Iterator[Turn], family: Family) -> Iterator[Segment]:
+def _segments(turns: Iterator[Turn], family: Family, reply: str) -> Iterator[Segment]:
     yield Segment(family.bos, True)
     for turn in turns:
         markers = _markers(family, turn)
         yield Segment(markers.before, True)
         yield Segment(turn.text, False)
         yield Segment(markers.after, True)
-    yield Segment(family.reply, True)
+    yield Segment(reply, True)
 
 
 def _markers(family: Family, turn: Turn) -> Markers:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal, TypeAlias
 
-from tacid.catalogue import Catalogue
-from tacid.jsontext import escape_char, shown_escaped
+from tacid.catalogue import Catalogue, Schema
+from tacid.jsontext import dumps, escape_char, shown_escaped
 from tacid.prompt.examples import Example, call_examples, say
 from tacid.prompt.shown import tool_line
 
@@ -74,6 +74,23 @@ WORDS["sparing6_turns_call_last"] = replace(WORDS["balanced6_turns_call_last"], 
 DEFAULT_WORDS = WORDS["sparing6_turns_call_last"]
 
 
+#: Said where an answer is held to a schema: beside tools, and alone.
+_TYPED = '{}\nIn place of "TEXT" stands a JSON value that fits this JSON Schema: {}'
+_TYPED_ALONE = "Reply with nothing but one JSON value that fits this JSON Schema: {}"
+#: Said where several calls may stand in one reply.
+_SEVERAL = '{}\nSeveral calls at once are a JSON list of such objects: [{{"tool":...}},{{"tool":...}}]'
+
+
+def worded(words: Words, *, answer: Schema | None = None, several: bool = False) -> Words:
+    """The wording for answers that fit a schema, and for several calls at once; no example then answers in words."""
+    rule = words.rule
+    if answer is not None:
+        rule = _TYPED.format(rule, dumps(answer, shown=True))
+    if several:
+        rule = _SEVERAL.format(rule)
+    return replace(words, rule=rule, answers=words.answers if answer is None else ())
+
+
 def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
     """Calls and answers by turns, as many of the one as of the other, as far as the catalogue gives them."""
     calls = list(call_examples(catalogue, words.calls))
@@ -98,10 +115,11 @@ def system_text(words: Words, catalogue: Catalogue, facts: Sequence[str], caller
     return "\n\n".join(parts[part] for part in words.order if parts[part])
 
 
-def plain_system_text(words: Words, facts: Sequence[str], caller: str) -> str:
+def plain_system_text(words: Words, facts: Sequence[str], caller: str, answer: Schema | None = None) -> str:
     """The body of the system turn of a plain chat, without tools; empty where nobody has anything to say."""
     told = words.facts.replace("{}", "\n".join(map(_line, facts))) if facts else ""
-    return "\n\n".join(part for part in (told, caller) if part)
+    typed = _TYPED_ALONE.format(dumps(answer, shown=True)) if answer is not None else ""
+    return "\n\n".join(part for part in (told, caller, typed) if part)
 
 
 def _example(words: Words, example: Example) -> str:

@@ -136,3 +136,37 @@ class ObjectReader:
                 self._depth -= 1
                 self.closed = self._depth <= 0
         return place
+
+
+class ValueReader:
+    """Finds the end of one JSON value inside an object: the brace that closes what is around it."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+
+    def feed(self, text: str, start: int = 0) -> int:
+        """The place in ``text`` after what belongs to the value: its end, or the brace that follows it."""
+        place = start
+        while place < len(text) and not self.closed:
+            if self._escaped:
+                self._escaped = False
+                place += 1
+                continue
+            if match := (_INSIDE if self._in_string else _STRUCTURE).match(text, place):
+                place = match.end()
+                continue
+            char = text[place]
+            if char in "}]" and self._depth == 0:
+                self.closed = True
+                return place
+            place += 1
+            if char == '"':
+                self._in_string = not self._in_string
+            elif char == "\\":
+                self._escaped = self._in_string
+            else:
+                self._depth += 1 if char in "{[" else -1
+        return place

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from tacid.chat import Call, CallDelta, CallStart, ReplyEvent, Say, SayDelta, Truncated
 from tacid.errors import InputError
 from tacid.jsontext import loads
-from tacid.reply.json_stream import ObjectReader, StringReader
+from tacid.reply.json_stream import ObjectReader, StringReader, ValueReader
 from tacid.reply.lenient import read_text
 
 #: Characters of a reply that are read; one that is longer counts as cut off there.
@@ -28,6 +28,7 @@ _FIXED: Mapping[str, Mapping[str, str]] = {
     "arguments brace": {"{": "arguments"},
     "say colon": {":": "say quote"},
     "say quote": {'"': "say"},
+    "value colon": {":": "value"},
     "close": {"}": "done"},
 }
 
@@ -38,15 +39,17 @@ class EnvelopeReader:
     `feed` gives words and calls as they become certain, `finish` the rest and, last, exactly one completion. The
     deltas of a reply make up its text: those of ``SayDelta`` are ``Say.text``, those of ``CallDelta`` are
     ``Call.text``. Text that is no envelope, of an engine that ignored the grammar, is kept and read leniently at the
-    end (`tacid.reply.lenient`), for calls of the tools in ``names`` alone.
+    end (`tacid.reply.lenient`), for calls of the tools in ``names`` alone. With ``value`` what is said is any JSON
+    value, given as its JSON text.
     """
 
-    def __init__(self, names: Collection[str] = ()) -> None:
+    def __init__(self, names: Collection[str] = (), *, value: bool = False) -> None:
         #: Whether the text left the envelope.
         self.left = False
         #: Characters that came after the envelope.
         self.ignored = 0
         self._names = frozenset(names)
+        self._value = ValueReader() if value else None
         self._raw: list[str] = []
         self._size = 0
         self._full = False
@@ -86,7 +89,7 @@ class EnvelopeReader:
         """The last events, a completion at their end. ``cut_off``: the engine stopped at a limit, or broke off."""
         cut_off = cut_off or self._full
         raw = "".join(self._raw)
-        if self._due == "say" or (self._said and not self.left):
+        if self._due in ("say", "value") or (self._said and not self.left):
             return self._finish_say()
         if self._name is not None:
             return self._finish_call(raw)
@@ -99,6 +102,8 @@ class EnvelopeReader:
     def _read(self, delta: str, place: int, events: list[ReplyEvent]) -> int:
         if self._due == "say":
             return self._read_say(delta, place, events)
+        if self._due == "value":
+            return self._read_value(delta, place, events)
         if self._due == "name":
             return self._read_name(delta, place, events)
         if self._due == "arguments":
@@ -112,6 +117,8 @@ class EnvelopeReader:
         pieces = _FIXED[self._due]
         if self._fixed in pieces:
             self._due, self._fixed = pieces[self._fixed], ""
+            if self._due == "say colon" and self._value is not None:
+                self._due = "value colon"
             if self._due == "arguments":
                 return self._read_arguments(delta, place, events)
         elif not any(piece.startswith(self._fixed) for piece in pieces):
@@ -126,6 +133,14 @@ class EnvelopeReader:
         text, place = self._string.feed(delta, place)
         self._say(text, events)
         if self._string.closed:
+            self._due = "close"
+        return place
+
+    def _read_value(self, delta: str, start: int, events: list[ReplyEvent]) -> int:
+        assert self._value is not None
+        place = self._value.feed(delta, start)
+        self._say(delta[start:place], events)
+        if self._value.closed:
             self._due = "close"
         return place
 
@@ -162,7 +177,8 @@ class EnvelopeReader:
     def _finish_say(self) -> list[ReplyEvent]:
         events: list[ReplyEvent] = []
         self._say(self._string.end(), events)
-        return [*events, Say("".join(self._said), complete=self._string.closed)]
+        closed = self._string.closed if self._value is None else self._value.closed
+        return [*events, Say("".join(self._said), complete=closed)]
 
     def _finish_call(self, raw: str) -> list[ReplyEvent]:
         name = self._name or ""
@@ -185,8 +201,100 @@ class EnvelopeReader:
         return [*([SayDelta(read.text)] if read.text else []), Say(read.text, complete=not cut_off)]
 
 
+class ReplyReader:
+    """Reads one envelope, or a JSON list of calls, as `EnvelopeReader` reads one.
+
+    Each `Call` of a list comes from `feed` as soon as it is whole, and `finish` has nothing to add then; for a single
+    envelope it ends with the completion. Only the first call of a list comes in deltas as it is written: a list that is
+    cut off ends with its last whole call, and a `Truncated` comes only where there is none.
+    """
+
+    def __init__(self, names: Collection[str] = (), *, value: bool = False) -> None:
+        self._names = frozenset(names)
+        self._one = EnvelopeReader(names, value=value)
+        self._list: bool | None = None
+        self._raw = ""
+        self._between = False
+        self._ended = False
+        self._calls = 0
+        #: Events of a later call that are kept until it is whole.
+        self._kept: list[ReplyEvent] = []
+
+    @property
+    def listing(self) -> bool:
+        """Whether the reply is a list of calls."""
+        return bool(self._list)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing which follows changes the reply."""
+        return self._ended if self._list else self._one.done
+
+    def feed(self, delta: str) -> list[ReplyEvent]:
+        """The events of more text."""
+        if self._list is None:
+            delta = delta.lstrip(" \t\r\n")
+            if not delta:
+                return []
+            self._list = delta[0] == "["
+            delta = delta[1:] if self._list else delta
+        if not self._list:
+            return self._one.feed(delta)
+        events: list[ReplyEvent] = []
+        if len(self._raw) < MAX_REPLY:
+            self._raw += delta
+        while delta and not self._ended and not self._one.left:
+            if self._between:
+                delta = self._step(delta)
+                continue
+            found = self._one.feed(delta)
+            delta = delta[len(delta) - self._one.ignored :] if self._one.done else ""
+            (events if self._calls == 0 else self._kept).extend(found)
+            if self._one.done:
+                self._close(events)
+        return events
+
+    def _step(self, delta: str) -> str:
+        """Over what stands between two calls."""
+        delta = delta.lstrip(" \t\r\n")
+        if delta[:1] == ",":
+            self._one, self._between = EnvelopeReader(self._names), False
+        elif delta:
+            self._ended = True
+        return delta[1:]
+
+    def _close(self, events: list[ReplyEvent]) -> None:
+        """A call of the list is whole: what was kept of the one before, and this one's, can be given."""
+        found = self._one.finish(False)
+        first = self._calls == 0
+        self._between = True
+        if isinstance(found[-1], Call):
+            self._calls += 1
+            if first:
+                events.extend(found)
+            else:
+                events.extend([*self._kept, *found])
+        self._kept = []
+
+    def finish(self, cut_off: bool) -> list[ReplyEvent]:
+        """The last events; with no call given before, a completion stands at their end."""
+        if not self._list:
+            return self._one.finish(cut_off)
+        if self._calls:
+            return []
+        found = self._one.finish(cut_off)
+        if isinstance(found[-1], Truncated) and found[-1].name is not None:
+            return found
+        read = read_text("[" + self._raw, self._names)
+        if isinstance(read, Call):
+            return [CallStart(read.name), CallDelta(read.text), read]
+        return [Truncated("[" + self._raw)]
+
+
 class TextReader:
     """The same for a plain chat, where the reply is the text itself."""
+
+    listing = False
 
     def __init__(self) -> None:
         self._said: list[str] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema
-from tacid.chat import Call, Completion, Message, Sampling, Think, Usage
+from tacid.chat import Call, Completion, Message, Sampling, Say, Think, Truncated, Usage
 from tacid.grammar import Report
 
 #: Judges a call after its schema: the sentences that say what is wrong with it, none if nothing is.
@@ -23,7 +23,7 @@ MAX_CALLS = 8
 class TurnRequest:
     """One turn: the conversation, the (narrowed) catalogue, and how to sample.
 
-    ``facts`` are lines of the system turn; ``check`` is asked after the schema (the typed protocol, say).
+    ``facts`` are lines of the system turn; ``checks`` are asked after the schema, by tool (the typed protocol, say).
     ``max_calls``: with more than one, the grammar admits a list of two to so many calls beside the one call.
     ``answer``: the schema that an answer is held to, instead of free words. ``think``: thinking tokens at most, 0 for
     none. ``execute``: tools of the catalogue that are answered here, as hidden hops, at most ``max_hops`` of them;
@@ -36,7 +36,7 @@ class TurnRequest:
     facts: tuple[str, ...] = ()
     choice: Choice = AUTO
     sampling: Sampling = field(default_factory=Sampling)
-    check: Check | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)
     max_calls: int = 1
     answer: Schema | None = None
     think: int = 0
@@ -70,6 +70,6 @@ class TurnResult:
     stop: str | None = None
 
     @property
-    def completion(self) -> Completion:
+    def completion(self) -> Say | Call | Truncated:
         """The reply without its thought: the answer, or the first call."""
         return next(done for done in self.completions if not isinstance(done, Think))

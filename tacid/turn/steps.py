@@ -8,6 +8,7 @@ grows, so that the engine's prompt cache holds.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from tacid.chat import Sampling, Usage
@@ -34,11 +35,14 @@ class Tally:
     timings: dict[str, float] = field(default_factory=dict)
     forced_tokens: int = 0
     cut_off: bool = False
+    #: The text that ended the last request, "" if none did.
+    stop_word: str = ""
 
     def add(self, end: End) -> None:
         """Count one finished request."""
         self.usage = self.usage + end.usage
         self.cut_off = end.reason == "length"
+        self.stop_word = end.stopping_word
         for key in _SUMMED:
             value = end.timings.get(key)
             if isinstance(value, (int, float)):
@@ -46,19 +50,27 @@ class Tally:
 
 
 async def sample(
-    endpoint: LocalEndpoint, ids: Sequence[int], grammar: Grammar | None, sampling: Sampling, tally: Tally
+    endpoint: LocalEndpoint,
+    ids: Sequence[int],
+    grammar: Grammar | None,
+    sampling: Sampling,
+    tally: Tally,
+    *,
+    raw: str | None = None,
 ) -> AsyncGenerator[str, None]:
     """The text of one reply, as it is sampled after ``ids``; afterwards ``tally`` has the cost.
 
-    Ends when the reply is whole, or at ``sampling.max_tokens``, where ``tally.cut_off`` is set.
+    ``raw`` is GBNF of somebody else's, where there is no ``grammar`` of ours. Ends when the reply is whole, or at
+    ``sampling.max_tokens``, where ``tally.cut_off`` is set.
     Raises ``EngineError``.
     """
     if grammar is None or not grammar.gates:
-        text = grammar.text if grammar else None
+        text = grammar.text if grammar else raw
         walk = Walk(grammar.rules) if grammar else None
-        async for piece in _request(endpoint, ids, text, sampling, sampling.stop, tally):
-            tally.forced_tokens += _forced(walk, piece)
-            yield piece.text
+        async with aclosing(_request(endpoint, ids, text, sampling, sampling.stop, tally)) as pieces:
+            async for piece in pieces:
+                tally.forced_tokens += _forced(walk, piece)
+                yield piece.text
         return
     left = sampling.max_tokens
     written = ""
@@ -68,22 +80,25 @@ async def sample(
         at_gate = False
         so_far = [*ids, *await endpoint.text_tokens(written)]
         limits = replace(sampling, max_tokens=left)
-        async for piece in _request(endpoint, so_far, text, limits, (*sampling.stop, GATE_STOP), tally):
-            tally.forced_tokens += _forced(walk, piece)
-            written += piece.text
-            left -= len(piece.tokens)
-            yield piece.text
-            at_gate = piece.end is not None and piece.end.stopping_word == GATE_STOP
+        stop = (*sampling.stop, GATE_STOP)
+        async with aclosing(_request(endpoint, so_far, text, limits, stop, tally)) as pieces:
+            async for piece in pieces:
+                tally.forced_tokens += _forced(walk, piece)
+                written += piece.text
+                left -= len(piece.tokens)
+                yield piece.text
+                at_gate = piece.end is not None and piece.end.stopping_word == GATE_STOP
         if not at_gate or walk.gate is None or left <= 0:
             return
         choice = ""
         so_far = [*ids, *await endpoint.text_tokens(written)]
         tree = print_rules(grammar.rules, walk.gate)
         limits = replace(sampling, max_tokens=left)
-        async for piece in _request(endpoint, so_far, tree, limits, sampling.stop, tally):
-            choice += piece.text
-            left -= len(piece.tokens)
-            yield piece.text
+        async with aclosing(_request(endpoint, so_far, tree, limits, sampling.stop, tally)) as pieces:
+            async for piece in pieces:
+                choice += piece.text
+                left -= len(piece.tokens)
+                yield piece.text
         written += choice
         if left <= 0 or not walk.pass_gate(choice):
             return
@@ -99,14 +114,19 @@ async def _request(
     stop: Sequence[str],
     tally: Tally,
 ) -> AsyncGenerator[Piece, None]:
-    stream = endpoint.generate(ids, grammar=grammar, sampling=sampling, stop=stop)
+    written, ended = 0, False
     try:
-        async for piece in stream:
-            if piece.end is not None:
-                tally.add(piece.end)
-            yield piece
+        async with aclosing(endpoint.generate(ids, grammar=grammar, sampling=sampling, stop=stop)) as stream:
+            async for piece in stream:
+                written += len(piece.tokens)
+                if piece.end is not None:
+                    ended = True
+                    tally.add(piece.end)
+                yield piece
     finally:
-        await stream.aclose()
+        if not ended:
+            # Broken off by us: the engine tells no figures then.
+            tally.usage = tally.usage + Usage(len(ids) if written else 0, 0, written)
 
 
 def _forced(walk: Walk | None, piece: Piece) -> int:

@@ -71,7 +71,8 @@ async def test_a_call_is_typed_and_its_events_add_up(small: LocalEndpoint) -> No
     assert done.name == "light_set"
     assert set(done.arguments) == {"room", "on"}
     assert isinstance(done.arguments["on"], bool)
-    assert events[0] == CallStart("light_set")
+    assert events[0] == CallStart("light_set", done.id)
+    assert done.id
     assert "".join(e.text for e in events if isinstance(e, CallDelta)) == done.text
     assert events[-1] == done
     assert result.usage.completion > result.forced_tokens > 0
@@ -104,7 +105,7 @@ async def test_choice_none_answers_and_choice_named_calls_that_tool(random: Loca
     for seed in range(5):
         sampling = Sampling(temperature=2.0, seed=seed, max_tokens=64)
         _, named = await take(random, ask("x", catalogue, choice=Choice("named", "other"), sampling=sampling))
-        assert named.completion == Call("other", {}, "{}")
+        assert named.completion == Call("other", {}, "{}", named.completion.id)
 
 
 async def test_a_call_that_is_cut_off_is_truncated_and_never_half_a_call(random: LocalEndpoint) -> None:
@@ -133,7 +134,7 @@ async def test_a_call_that_fails_its_check_twice_is_an_error_that_names_the_fiel
         seen.append(arguments)
         return ('"/room": no such room today',)
 
-    request = ask("x", Catalogue((LIGHT,)), choice=Choice("required"), check=check)
+    request = ask("x", Catalogue((LIGHT,)), choice=Choice("required"), checks={LIGHT.name: check})
     with pytest.raises(CallInvalid, match=r'light_set.*"/room": no such room today'):
         await take(random, request)
     assert len(seen) == 2
@@ -141,7 +142,9 @@ async def test_a_call_that_fails_its_check_twice_is_an_error_that_names_the_fiel
 
 async def test_a_call_that_fails_once_is_told_and_sampled_again(random: LocalEndpoint) -> None:
     verdicts = iter((('"/room": not that one',), ()))
-    request = ask("x", Catalogue((LIGHT,)), choice=Choice("required"), check=lambda name, arguments: next(verdicts))
+    request = ask(
+        "x", Catalogue((LIGHT,)), choice=Choice("required"), checks={LIGHT.name: lambda name, arguments: next(verdicts)}
+    )
     events, result = await take(random, request)
     assert isinstance(result.completion, Call)
     assert result.retries == 1

@@ -1,0 +1,108 @@
+"""What one turn is held to: its grammar, the catalogue that it can call from, and the checks of what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from tacid.catalogue import AUTO, Catalogue, Choice, Tool
+from tacid.chat import Call, Say, Truncated
+from tacid.errors import CatalogueError, InputError
+from tacid.grammar import Grammar, Report, compile_catalogue, compile_schema
+from tacid.jsontext import loads
+from tacid.reply.reader import ReplyReader, TextReader
+from tacid.schema.validate import Validators
+from tacid.turn.request import MAX_CALLS, TurnRequest
+
+_NOTHING = Report()
+#: The name under which an answer is checked; no tool has it.
+_ANSWER = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One generation of a turn: prompt, grammar and reader are made from the same ``catalogue``.
+
+    ``grammar`` is none for a plain chat, ``raw`` the client's own. ``widened`` holds the tools whose grammar is wider
+    than their schema, ``None`` for the answer.
+    """
+
+    request: TurnRequest
+    catalogue: Catalogue
+    choice: Choice
+    grammar: Grammar | None
+    validators: Validators
+    widened: frozenset[str | None] = field(default_factory=frozenset)
+
+    @property
+    def report(self) -> Report:
+        """The grammar's report."""
+        return self.grammar.report if self.grammar is not None else _NOTHING
+
+    @property
+    def several(self) -> bool:
+        """Whether a list of calls may come."""
+        return self.request.max_calls > 1 and any(tool.name not in self.request.execute for tool in self.catalogue)
+
+    def reader(self) -> ReplyReader | TextReader:
+        """A new reader of a reply."""
+        if not len(self.catalogue):
+            return TextReader()
+        return ReplyReader([tool.name for tool in self.catalogue], value=self.request.answer is not None)
+
+    def holds(self, name: str) -> bool:
+        """Whether a call's events wait until it is checked, since what was given out can't be recalled."""
+        return name in self.widened or name in self.request.checks or name in self.request.execute
+
+    def problems(self, done: Call | Say | Truncated) -> tuple[str, ...]:
+        """What is wrong with a finished reply."""
+        if isinstance(done, Call):
+            if done.name not in self.catalogue:
+                return (f'there is no tool called "{done.name}"',)
+            found = self.validators.problems(done.name, done.arguments)
+            if found:
+                return tuple(str(problem) for problem in found)
+            check = self.request.checks.get(done.name)
+            return check(done.name, done.arguments) if check is not None else ()
+        if isinstance(done, Say) and done.complete and self.request.answer is not None:
+            try:
+                value = loads(done.text, "The answer")
+            except InputError as error:
+                return (str(error),)
+            return tuple(str(problem) for problem in self.validators.problems(_ANSWER, value))
+        return ()
+
+
+def plan_turn(request: TurnRequest, *, without: Collection[str] = (), choice: Choice | None = None) -> Plan:
+    """The plan of one generation; tools in ``without`` are no longer offered.
+
+    Raises ``CatalogueError`` where a call is required and no tool is offered, ``GrammarError``.
+    """
+    choice = choice or request.choice
+    offered = Catalogue(tuple(tool for tool in request.catalogue if tool.name not in without))
+    if not len(offered) or choice.mode == "none":
+        if choice.mode in ("required", "named"):
+            raise CatalogueError("A call is required, but no tool is offered; offer one.")
+        grammar = compile_schema(request.answer) if request.answer is not None else None
+        return Plan(request, Catalogue(), AUTO, grammar, _validators(request, Catalogue()), _widened(grammar))
+    grammar = compile_catalogue(
+        offered,
+        choice=choice,
+        max_calls=min(request.max_calls, MAX_CALLS),
+        alone=frozenset(request.execute),
+        answer=request.answer,
+    )
+    left_out = {tool.tool for tool in grammar.report.left_out}
+    catalogue = Catalogue(tuple(tool for tool in offered if tool.name not in left_out))
+    return Plan(request, catalogue, choice, grammar, _validators(request, catalogue), _widened(grammar))
+
+
+def _validators(request: TurnRequest, catalogue: Catalogue) -> Validators:
+    if request.answer is None:
+        return Validators(catalogue)
+    schema = request.answer if isinstance(request.answer, Mapping) else {} if request.answer else {"not": {}}
+    return Validators(Catalogue((*catalogue, Tool(_ANSWER, "", schema))))
+
+
+def _widened(grammar: Grammar | None) -> frozenset[str | None]:
+    return frozenset(widening.tool for widening in grammar.report.widenings) if grammar is not None else frozenset()
