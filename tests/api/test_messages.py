@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.api.messages import (
@@ -109,6 +109,7 @@ def test_broken_arguments_are_kept_only_in_part() -> None:
     assert history_call("f", "[" * 100_000).arguments == {}
 
 
+@settings(deadline=None)
 @given(JSON, JSON | st.text(), JSON)
 def test_a_past_call_is_never_an_error(name: Any, arguments: Any, identity: Any) -> None:
     call = history_call(name, arguments, identity)
@@ -186,6 +187,7 @@ def test_ranges_include_their_ends() -> None:
     assert str(refused(lambda: want_int({"x": 10**4000}, "x", high=2))).startswith("x is a number of about")
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "b"]), JSON))
 def test_getters_raise_nothing_else(body: dict[str, Any]) -> None:
     for want in (want_str, want_bool, want_int, want_number, want_object, want_texts):

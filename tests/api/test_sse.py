@@ -6,7 +6,7 @@ import json
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.api.sse import BEAT, DONE, comment, data, event, json_line
@@ -17,6 +17,7 @@ ANY_TEXT = st.text(
 )
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 def test_a_line_of_json_is_one_line_to_everybody(text: str) -> None:
     line = json_line({"text": text})
@@ -24,6 +25,7 @@ def test_a_line_of_json_is_one_line_to_everybody(text: str) -> None:
     assert json.loads(line) == {"text": text}
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 def test_an_event_is_read_back(text: str) -> None:
     lines = list(httpx.Response(200, content=event("ping", text) + comment(text) + DONE).iter_lines())

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.api.faults import fault
@@ -237,6 +237,7 @@ def test_streaming_4_a_beat_is_a_comment_and_changes_nothing() -> None:
     assert streamed(OSLO, ADD, beats=True) == streamed(OSLO, ADD)
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(1, 5))
 def test_streaming_5_words_arrive_as_they_were(text: str, size: int) -> None:
     encoder = ChatStream(chat(), ABOUT)
@@ -268,6 +269,7 @@ TURNS = st.tuples(
 ).map(lambda parts: (*parts[0], *parts[1]))
 
 
+@settings(deadline=None)
 @given(TURNS, st.booleans(), st.booleans(), st.booleans())
 def test_the_deltas_make_up_the_whole(
     reply: tuple[Completion, ...], beats: bool, include_usage: bool, legacy: bool
@@ -286,6 +288,7 @@ def test_the_deltas_make_up_the_whole(
     assert finish == body["choices"][0]["finish_reason"]
 
 
+@settings(deadline=None)
 @given(TURNS)
 def test_completions_alone_make_up_the_whole_too(reply: tuple[Completion, ...]) -> None:
     found = chunks(played(ChatStream(chat(), ABOUT), [*reply, result(*reply)]))

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.api.openai.chat_parse import parse_chat
@@ -498,6 +498,7 @@ NEAR = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, NEAR)),
     st.lists(st.dictionaries(FIELDS, NEAR, max_size=4) | st.just(USER), max_size=3) | NEAR | JSON,

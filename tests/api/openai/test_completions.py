@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.api.faults import fault
@@ -76,6 +76,7 @@ def test_what_can_not_be_honoured_is_said_with_its_field(body: dict[str, Any], p
     assert caught.value.param == param
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["prompt", "echo", "logprobs", "stop", "best_of", "suffix"]), JSON | NEAR))
 def test_no_body_raises_anything_else(body: dict[str, Any]) -> None:
     try:
@@ -104,6 +105,7 @@ def test_the_whole_body() -> None:
     }
 
 
+@settings(deadline=None)
 @given(st.text(), st.booleans(), st.booleans(), st.booleans(), st.booleans())
 def test_streamed_and_whole_are_the_same(
     text: str, complete: bool, echo: bool, include_usage: bool, beats: bool
