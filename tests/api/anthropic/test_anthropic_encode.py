@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacid.api.anthropic import MessagesWire, counted, parse_messages
@@ -88,6 +88,7 @@ def test_each_event_is_one_of_the_sdk_and_the_sum_is_the_whole(turn: str, held: 
     assert plain(accumulated(raw)) == plain(body)
 
 
+@settings(deadline=None)
 @given(completions(), st.integers(1, 9), st.booleans(), st.booleans())
 def test_whatever_the_turn_the_sum_is_the_whole(done: list[Completion], size: int, held: bool, beats: bool) -> None:
     raw = stream(events(*done, size=size, held=held, beats=beats))
