@@ -54,10 +54,12 @@ def guarded(app: ASGIApp, config: ServerConfig, *, metrics: Metrics, log: Lines,
     return RequestLog(app, metrics=metrics, log=log, audit=audit or log, contents=config.log_contents)
 
 
-async def refuse(send: Send, fault: Fault, path: str, *, more_body: bool = False) -> None:
-    """Answer with an error in the shape of the path's protocol."""
+async def refuse(send: Send, fault: Fault, path: str, *, close: bool = False, more_body: bool = False) -> None:
+    """Answer with an error in the shape of the path's protocol; ``close`` ends the connection after it."""
     body = rendered(body_of(fault, path))
     headers = {"content-type": "application/json", "content-length": str(len(body)), **headers_of(fault)}
+    if close:
+        headers["connection"] = "close"
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": fault.status, "headers": encoded})
     await send({"type": "http.response.body", "body": body, "more_body": more_body})
@@ -338,7 +340,7 @@ class BodyDoor:
                         break
         except TimeoutError:
             words = f"The body did not come in within {self._timeout:g} seconds; send it faster, or make it smaller."
-            await refuse(send, fault(408, words), path)
+            await refuse(send, fault(408, words), path, close=True)
             return
         if size > self._most:
             await self._too_large(receive, send, path)
@@ -357,7 +359,7 @@ class BodyDoor:
 
     async def _too_large(self, receive: Receive, send: Send, path: str) -> None:
         words = f"The body has more than {self._most:,} bytes, which is the limit (server.max_body); send less."
-        await refuse(send, fault(413, words), path, more_body=True)
+        await refuse(send, fault(413, words), path, close=True, more_body=True)
         # A connection closed with unread bytes is reset, and the answer with it (RFC 9112, 9.6).
         with suppress(TimeoutError):
             async with asyncio.timeout(_LINGER_SECONDS):
