@@ -194,6 +194,8 @@ def test_content_that_can_not_be_read_is_named_by_its_place(content: Any, param:
         ({"tools": {}}, "tools"),
         ({"tool_choice": {"type": "sometimes"}}, "tool_choice.type"),
         ({"tool_choice": {"type": "tool"}}, "tool_choice.name"),
+        ({"tools": [TOOL], "tool_choice": {"type": "tool", "name": "now"}}, "tool_choice.name"),
+        ({"tool_choice": {"type": "any"}}, "tool_choice"),
         ({"tool_choice": "any"}, "tool_choice"),
         ({"thinking": {"type": "hard"}}, "thinking.type"),
         ({"thinking": {"type": "enabled", "budget_tokens": -1}}, "thinking.budget_tokens"),
