@@ -87,9 +87,14 @@ class Fields:
         return ""
 
     def _fitting(self, schema: Any, names: Sequence[str]) -> list[str]:
-        """The names that the field's own schema admits, in the order of the list."""
         counted = self._reads.finite(schema)
-        fitting = [name for name in dict.fromkeys(names) if counted is None or name in counted]
+        fitting = self.fit(schema, [name for name in dict.fromkeys(names) if counted is None or name in counted])
+        if not fitting:
+            raise ValueError(f"none of the {len(names):,} names fits its schema")
+        return fitting
+
+    def fit(self, schema: Any, names: list[str]) -> list[str]:
+        """The names that a schema of the document admits, in their order; all of them where it can't be judged."""
         document = {key: value for key, value in self._original.items() if key != "$id"}
         try:
             registry = jsonschema_rs.Registry(
@@ -101,13 +106,9 @@ class Fields:
                 retriever=refuse_to_fetch,
                 validate_formats=False,
             )
-            fitting = [name for name in fitting if validator.is_valid(name)]
+            return [name for name in names if validator.is_valid(name)]
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
-            # A document that can't be judged: every name goes in, and none that is not on the list.
-            pass
-        if not fitting:
-            raise ValueError(f"none of the {len(names):,} names fits its schema")
-        return fitting
+            return names
 
 
 def _or_null(typed: Node, plain: Node, null: str) -> Node:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from tacid.jsontext import dumps
@@ -18,6 +19,9 @@ APART = ("anyOf", "oneOf")
 RESOURCE = frozenset({"$defs", "definitions", "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
 #: Keywords that make what ``properties`` declares matter to members that it doesn't declare.
 CLOSING = frozenset({"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"})
+#: Keywords whose schemas speak of the same instance, where a condition holds: one of two, or by a member that is there.
+CONSEQUENCES = ("then", "else")
+DEPENDENT = ("dependentSchemas", "dependencies")
 
 
 class Instance:
@@ -25,6 +29,11 @@ class Instance:
 
     def __init__(self, root: Node) -> None:
         self._resolver = Resolver(root)
+
+    @property
+    def legacy(self) -> bool:
+        """Whether keywords beside a ``$ref`` don't count in this document."""
+        return self._resolver.legacy
 
     def target(self, node: Node) -> Node | None:
         """What the ``$ref`` of a schema leads to, if it has one and that is an object."""
@@ -54,6 +63,13 @@ class Instance:
 
     def mentions(self, schema: Any, name: str) -> bool:
         """Whether a property ``name`` is declared for this instance, in any conjunct or alternative."""
+        return self._anywhere(schema, lambda node: name in mapping(node, "properties"))
+
+    def speaks(self, schema: Any, name: str) -> bool:
+        """Whether a member ``name`` is spoken of as `says` has it, in any conjunct or alternative."""
+        return self._anywhere(schema, lambda node: says(node, name))
+
+    def _anywhere(self, schema: Any, test: Callable[[Node], bool]) -> bool:
         seen: set[int] = set()
         waiting = [schema]
         while waiting:
@@ -61,10 +77,9 @@ class Instance:
             if not isinstance(node, dict) or id(node) in seen:
                 continue
             seen.add(id(node))
-            if name in mapping(node, "properties"):
+            if test(node):
                 return True
-            waiting += [self.target(node), *members(node, TOGETHER + APART), node.get("then"), node.get("else")]
-            waiting += mapping(node, "dependentSchemas").values()
+            waiting += [self.target(node), *members(node, TOGETHER + APART), *conditional(node)]
         return False
 
     def values(self, name: str, nodes: Iterable[Node]) -> frozenset[str] | None:
@@ -128,6 +143,39 @@ def mapping(node: Mapping[str, Any], key: str) -> Node:
     """The object under a keyword; an empty one where there is none."""
     value = node.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def conditional(node: Node) -> Iterator[Node]:
+    """The schemas that speak of the same instance where a condition holds."""
+    for schema in (*map(node.get, CONSEQUENCES), *(s for key in DEPENDENT for s in mapping(node, key).values())):
+        if isinstance(schema, dict):
+            yield schema
+
+
+def patterned(node: Node, name: str) -> list[Any]:
+    """The schemas in ``patternProperties`` for a member ``name``; a pattern that can't be read may be meant too."""
+    found = []
+    for pattern, schema in mapping(node, "patternProperties").items():
+        try:
+            matches = re.search(pattern, name) is not None
+        except (re.error, RecursionError, OverflowError):
+            matches = True
+        if matches:
+            found.append(schema)
+    return found
+
+
+def says(node: Node, name: str) -> bool:
+    """Whether a schema itself declares, requires or matches by a pattern a member ``name``."""
+    lists = [
+        node.get("required"),
+        *(v for key in ("dependentRequired", *DEPENDENT) for v in mapping(node, key).values()),
+    ]
+    return (
+        name in mapping(node, "properties")
+        or any(isinstance(names, list) and name in names for names in lists)
+        or bool(patterned(node, name))
+    )
 
 
 def types(node: Node) -> list[Any]:

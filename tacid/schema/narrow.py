@@ -16,8 +16,24 @@ from tacid.catalogue import Catalogue, Tool
 from tacid.errors import CatalogueError
 from tacid.jsontext import MAX_DEPTH, deeper_than, quote
 from tacid.schema.field import ABOUT, IMPLIED, Fields
-from tacid.schema.instance import APART, CLOSING, RESOURCE, Instance, Node, copied, key_of, mapping, members, value_of
+from tacid.schema.instance import (
+    APART,
+    CLOSING,
+    CONSEQUENCES,
+    DEPENDENT,
+    RESOURCE,
+    Instance,
+    Node,
+    copied,
+    key_of,
+    mapping,
+    members,
+    patterned,
+    value_of,
+)
 from tacid.schema.merge import ASSERTING, OPEN, merge
+from tacid.schema.missed import Missed, TooMany
+from tacid.schema.narrowing import Narrowing
 
 #: Definitions that may be copied, and objects that may be split by their tag, in one tool.
 MAX_COPIES = 256
@@ -27,39 +43,13 @@ _MANY_BELOW = ("prefixItems", "items")
 _NAMED_BELOW = ("properties", "patternProperties")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Narrowing:
-    """The field may only hold one of the names in ``to``, where every tag in ``when`` has the value given there.
-
-    ``field`` is a property's name; with ``[]`` at its end the items of that list are meant. Without ``when`` it is a
-    member of the tool's own arguments, with ``when`` of any object in them. ``tool`` limits it to one tool. An empty
-    ``to`` narrows nothing. ``required``: finding no place for it is an error.
-    """
-
-    field: str
-    to: tuple[str, ...]
-    when: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    tool: str | None = None
-    required: bool = False
-
-    @property
-    def name(self) -> str:
-        """The property, without the ``[]``."""
-        return self.field.rstrip("[]")
-
-    @property
-    def lists(self) -> int:
-        """How many lists deep the names stand."""
-        return self.field[len(self.name) :].count("[]")
-
-
 def narrow(catalogue: Catalogue, narrowings: Sequence[Narrowing]) -> Catalogue:
     """The catalogue with every narrowing in its schemas; what was handed in is not changed.
 
     A narrowed field admits only those names that its own schema admits, and null where it says so. Alternatives of
     other types go.
-    Raises ``CatalogueError`` that names tool and field: a required narrowing without a place, no name that fits, a
-    schema too deep or too tangled to be narrowed.
+    Raises ``CatalogueError`` that names tool and field: a required narrowing without a place, or with an object that
+    it may be meant for and that can't be narrowed; no name that fits; a schema too deep or too tangled.
     """
     live = [narrowing for narrowing in narrowings if narrowing.to]
     placed: set[int] = set()
@@ -103,6 +93,7 @@ class _Narrower:
             self._visit(self.root, (), True)
         except RecursionError:
             raise self._error("its schema nests too deep for that") from None
+        self._prove()
         self._drop_unused(before - _references(self.root))
 
     def _error(self, words: str, field: str = "") -> CatalogueError:
@@ -110,6 +101,23 @@ class _Narrower:
         return CatalogueError(
             f"The allow-list can't be put into {named}the tool {quote(self._tool.name, shown=True)}: {words}."
         )
+
+    def _prove(self) -> None:
+        """Raise where a required narrowing has left room for other names."""
+        required = [narrowing for narrowing in self._narrowings if narrowing.required]
+        try:
+            found = Missed(self.root, self._reads, self._fields, required).first() if required else None
+        except TooMany:
+            raise self._error("its schema has too many alternatives for that") from None
+        if found is not None:
+            narrowing, place = found
+            tags = " and ".join(f'"{tag}" is {quote(value, shown=True)}' for tag, value in narrowing.when.items())
+            when = f"whether {tags}" if tags else "what it may hold"
+            raise self._error(
+                f"in {quote(place, shown=True)} it can't be told {when}; declare tag and field there in properties,"
+                " the tag as a const",
+                narrowing.field,
+            )
 
     def _visit(self, node: Any, outer: tuple[Node, ...], root: bool) -> None:
         """Narrow ``node``; ``outer`` are the enclosing schemas that speak of the same instance."""
@@ -128,7 +136,7 @@ class _Narrower:
         condition = self._reads.conjuncts(node.get("if"))
         self._visit(node.get("then"), (*known, *condition), root)
         self._visit(node.get("else"), known, root)
-        for schema in mapping(node, "dependentSchemas").values():
+        for schema in (*mapping(node, "dependentSchemas").values(), *mapping(node, "dependencies").values()):
             self._visit(schema, known, root)
         self._visit(self._reads.target(node), (), False)
         for below in _below(node):
@@ -200,7 +208,7 @@ class _Narrower:
         everything = (*outer, *self._reads.conjuncts(node))
         alone = self._reads.conjuncts({"$ref": node["$ref"]}) if "$ref" in node and "allOf" not in node else []
         for narrowing in self._narrowings:
-            if not self._reads.mentions(node, narrowing.name):
+            if not self._room(node, narrowing.name):
                 continue
             if not narrowing.when:
                 if root:
@@ -218,7 +226,7 @@ class _Narrower:
         for narrowing in self._narrowings:
             for tag, value in narrowing.when.items():
                 values = self._reads.values(tag, known)
-                if values is None or value not in values or not self._reads.mentions(node, narrowing.name):
+                if values is None or value not in values or not self._room(node, narrowing.name):
                     continue
                 alike = self._alike(narrowing, tag) & values
                 if alike == values:
@@ -268,15 +276,43 @@ class _Narrower:
                 node["properties"] = {**mapping(node, "properties"), name: narrowed}
             self.placed.append(narrowing)
             return
-        # A grammar may not hold conditions; where the tag is known before them, so is the field.
-        for consequence in (node.get("then"), node.get("else")):
-            declared = self._reads.flat(consequence).get("properties")
-            if isinstance(declared, dict) and name in declared and not CLOSING & node.keys():
-                narrowed = self._narrowed(declared[name], narrowing)
-                if narrowed is not None:
-                    node["properties"] = {**mapping(node, "properties"), name: narrowed}
-                    self.placed.append(narrowing)
-                    return
+        self._declare(narrowing, node)
+
+    def _declare(self, narrowing: Narrowing, node: Node) -> None:
+        """Declare the field where the tag is known and something else than ``properties`` gives the field room.
+
+        A grammar may not hold conditions and patterns; where the tag is known before them, so is the field.
+        """
+        name = narrowing.name
+        said = self._reads.conjuncts(node)
+        branches = [branch for part in said for branch in members(part, APART)]
+        if any(name in mapping(part, "properties") for part in said):
+            return  # narrowed where it stands
+        if not self._room(node, name) or any(self._reads.mentions(branch, name) for branch in branches):
+            return
+        parts = patterned(node, name) or [node.get("additionalProperties", True)]
+        consequences = [*map(node.get, CONSEQUENCES), *(s for key in DEPENDENT for s in mapping(node, key).values())]
+        declared = [mapping(self._reads.flat(schema), "properties").get(name) for schema in consequences]
+        found = [schema for schema in declared if schema is not None]
+        if not found and parts == [True]:
+            parts = [node.get("unevaluatedProperties", True)]
+        for schema in found or [True]:
+            if False in (schema, *parts):
+                continue
+            said_of_it = [part for part in (schema, *parts) if part is not True]
+            narrowed = self._narrowed({"allOf": said_of_it} if len(said_of_it) > 1 else [*said_of_it, {}][0], narrowing)
+            if narrowed is not None:
+                node["properties"] = {**mapping(node, "properties"), name: narrowed}
+                self.placed.append(narrowing)
+                return
+
+    def _room(self, node: Node, name: str) -> bool:
+        """Whether an object is said to have, or to be open for, a member of this name."""
+        return self._reads.speaks(node, name) or any(
+            keyword in part and part[keyword] is not False
+            for part in self._reads.conjuncts(node)
+            for keyword in ("additionalProperties", "unevaluatedProperties")
+        )
 
     def _narrowed(self, schema: Any, narrowing: Narrowing) -> Node | None:
         try:

@@ -267,6 +267,119 @@ def test_a_required_narrowing_without_a_place_is_an_error() -> None:
         narrow(Catalogue((Tool("t", "", schema),)), [ON])
 
 
+_ON, _ADD = {"const": "on"}, {"const": "add"}
+_IF_ON: dict[str, Any] = {"if": {"properties": {"op": _ON}}, "then": {"properties": {"name": TEXT}}}
+
+#: Objects with room for an operation and any name, most of them by other keywords than ``properties``; and whether
+#: they can be narrowed: else the tag isn't known where the field is, or the field is behind what no grammar holds.
+ELSEWHERE: dict[str, tuple[dict[str, Any], bool]] = {
+    "name in then": ({"properties": {"op": _ON}, "required": ["op"], **_IF_ON}, True),
+    "name in then, others described": ({"properties": {"op": _ON}, "additionalProperties": TEXT, **_IF_ON}, True),
+    "name in then, others unevaluated": ({"properties": {"op": _ON}, "unevaluatedProperties": False, **_IF_ON}, True),
+    "name in then, two operations": (
+        {"properties": {"op": {"enum": ["on", "add"]}}, "required": ["op"], "additionalProperties": TEXT, **_IF_ON},
+        True,
+    ),
+    "name in dependencies": (
+        {"properties": {"op": _ON}, "required": ["op"], "dependencies": {"op": {"properties": {"name": TEXT}}}},
+        True,
+    ),
+    "name in dependentSchemas": (
+        {"properties": {"op": _ON}, "dependentSchemas": {"op": {"properties": {"name": TEXT}}}},
+        True,
+    ),
+    "name required, undeclared": ({"properties": {"op": _ON}, "required": ["op", "name"]}, True),
+    "name required in an alternative": (
+        {"properties": {"op": _ON}, "additionalProperties": True, "anyOf": [{"required": ["name"]}, {"required": ["op"]}]},
+        True,
+    ),
+    "others allowed": ({"properties": {"op": _ON}, "additionalProperties": True}, True),
+    "others described": ({"properties": {"op": _ON}, "additionalProperties": TEXT}, True),
+    "others unevaluated, allowed": ({"properties": {"op": _ON}, "unevaluatedProperties": TEXT}, True),
+    "two operations, name undeclared": ({"properties": {"op": {"enum": ["on", "add"]}}, "required": ["op", "name"]}, True),
+    "name by a pattern": ({"properties": {"op": _ON}, "required": ["op"], "patternProperties": {"^name$": TEXT}}, True),
+    "one alternative, without a tag": (
+        {"properties": {"op": _ON, "name": TEXT}, "required": ["name"], "anyOf": [{"required": ["op"]}, {"properties": {"x": TEXT}}]},
+        True,
+    ),
+    "tag in dependentSchemas": (
+        {"properties": {"name": TEXT}, "required": ["name", "op"], "dependentSchemas": {"op": {"properties": {"op": _ON, "name": TEXT}}}},
+        False,
+    ),
+    "tag required, undeclared": ({"properties": {"name": TEXT}, "required": ["name", "op"]}, False),
+    "tag among others": ({"properties": {"name": TEXT}, "additionalProperties": True}, False),
+    "tag any text": ({"properties": {"op": TEXT, "name": TEXT}, "required": ["op", "name"]}, False),
+    "tag by a pattern": ({"properties": {"op": {"type": "string", "pattern": "^on$"}, "name": TEXT}}, False),
+    "tag and name by a pattern of names": ({"patternProperties": {"^(op|name)$": TEXT}}, False),
+    "both required, undeclared": ({"required": ["op", "name"]}, False),
+    "a tag for some, none for others": (
+        {"properties": {"name": TEXT}, "required": ["op"], "anyOf": [{"properties": {"op": _ADD}}, {"properties": {"x": TEXT}}]},
+        False,
+    ),
+    "beside a reference that leads nowhere": ({"properties": {"op": _ON, "name": TEXT}, "$ref": "#/$defs/None"}, False),
+    "listed as a value": ({"enum": [{"op": "on", "name": "evil"}, {"op": "on", "name": "nginx"}]}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside one that is narrowed"])
+@pytest.mark.parametrize("form", ELSEWHERE, ids=str)
+def test_no_object_that_speaks_of_tag_and_field_is_passed_over(form: str, beside: bool) -> None:
+    said, can_be_narrowed = ELSEWHERE[form]
+    item: dict[str, Any] = {"type": "object", **said}
+    schema = listed({"anyOf": [tagged(ONE), item]} if beside else item)
+    if not can_be_narrowed:
+        with pytest.raises(
+            CatalogueError, match=r'the field "name" of the tool "t": in "changes/\*" it can\'t be told'
+        ):
+            narrowed(schema, ON)
+        return
+    now = narrowed(schema, ON)
+    rules, validator = compile_schema(now).rules, compile_validator(now)
+    for change in ({"op": "on", "name": "evil"}, {"name": "evil", "op": "on"}):
+        assert compile_validator(schema).is_valid({"changes": [change]})
+        assert not validator.is_valid({"changes": [change]})
+        assert not accepts(rules, dumps({"changes": [change]}))
+    good = [{"op": "on", "name": "nginx"}, {"name": "nginx", "op": "on"}]
+    assert all(validator.is_valid({"changes": [change]}) for change in good)
+    assert any(accepts(rules, dumps({"changes": [change]})) for change in good)
+    # Whoever doesn't insist is not refused.
+    narrowed(schema, Narrowing("name", NAMES, {"op": "on"}))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {}, {"type": "object"}, {"type": "object", "additionalProperties": True}, {"$ref": "#/$defs/Any"},
+        {"type": "object", "properties": {"name": TEXT}, "required": ["name"]},
+        {"type": "object", "properties": {"op": TEXT}, "additionalProperties": False},
+        {"type": "object", "properties": {"op": {"type": "integer"}, "name": TEXT}},
+        {"type": "object", "properties": {"op": {"type": "string", "pattern": "^add"}, "name": TEXT}},
+        {"type": "object", "properties": {"op": TEXT, "name": {"type": "integer"}}},
+        {"type": "object", "properties": {"name": TEXT}, "required": ["op"], "anyOf": [{"properties": {"op": _ADD}}, OTHER]},
+        {"enum": [{"op": "add", "name": "evil"}, {"op": "on", "name": "nginx"}, 1]},
+        {"type": "array", "items": {"type": "object", "properties": {"op": _ADD, "name": TEXT}}},
+    ],
+)  # fmt: skip
+def test_objects_that_are_others_are_left_as_they_are(other: dict[str, Any]) -> None:
+    any_value = {"anyOf": [TEXT, {"type": "null"}, {"type": "object", "additionalProperties": {"$ref": "#/$defs/Any"}}]}
+    schema = listed({"anyOf": [tagged(ONE), other]}, **{"$defs": {"Any": any_value}})
+    now = narrowed(schema, ON)
+    assert now["properties"]["changes"]["items"]["anyOf"][1] == other
+    assert now["$defs"] == schema["$defs"]
+
+
+def test_what_two_parts_say_of_one_member_is_looked_at_together() -> None:
+    halves = [{"properties": {"x": {"properties": {"op": ONE}}}}, {"properties": {"x": {"properties": {"name": TEXT}}}}]
+    with pytest.raises(CatalogueError, match='"name" of the tool "t": in "x" it can\'t be told whether "op" is "on"'):
+        narrowed({"type": "object", "allOf": halves}, ON)
+
+
+def test_alternatives_past_counting_are_an_error() -> None:
+    choices = [{"anyOf": [{"properties": {f"a{n}": ONE}}, {"properties": {f"b{n}": ONE}}]} for n in range(20)]
+    with pytest.raises(CatalogueError, match=r'the tool "t": .*too many alternatives'):
+        narrowed(listed({"anyOf": [tagged(ONE), {"type": "object", "allOf": choices}]}), ON)
+
+
 def test_a_required_narrowing_of_a_tool_that_is_not_offered_is_none() -> None:
     catalogue = Catalogue((Tool("t"),))
     assert narrow(catalogue, [Narrowing("name", NAMES, {"op": "on"}, "other", required=True)]) == catalogue
