@@ -93,7 +93,7 @@ FLAGS: dict[tuple[str, ...], tuple[bool, Callable[[Any, str, Any], None]]] = {
     ("--parallel",): (True, _set("n_parallel", int)),
     ("--threads",): (True, _set("cpuparams.n_threads", int)),
     ("--threads-batch", "-tb"): (True, _set("cpuparams_batch.n_threads", int)),
-    ("--batch-size", "-b"): (True, _set("n_batch", int)),
+    ("--batch-size",): (True, _set("n_batch", int)),
     ("--ubatch-size", "-ub"): (True, _set("n_ubatch", int)),
     ("--gpu-layers", "--n-gpu-layers", "-ngl"): (True, _set("n_gpu_layers", int)),
     ("--main-gpu", "-mg"): (True, _set("main_gpu", int)),

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self, TypeVar
 import httpx
 
 from tacid.chat import Message, Sampling, Usage
+from tacid.engine.signs import Signs
 from tacid.errors import ContextExceeded, EngineDied, EngineError, GrammarRefused
 from tacid.jsontext import dumps
 
@@ -26,6 +27,7 @@ KEEP_ALIVE = 3.0
 
 _FIELDS = (
     "content", "tokens", "stop", "stop_type", "stopping_word", "timings", "tokens_predicted", "tokens_evaluated",
+    "id_slot",
 )  # fmt: skip
 _REASONS: Mapping[str, Literal["word", "length", "eos"]] = {"eos": "eos", "word": "word", "limit": "length"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,13 +38,15 @@ _T = TypeVar("_T")
 class End:
     """How a completion ended (end-of-sequence token, stop word, token limit) and what it took.
 
-    ``timings`` are llama-server's (``prompt_ms``, ``predicted_ms``, ``cache_n``, …).
+    ``timings`` are llama-server's (``prompt_ms``, ``predicted_ms``, ``cache_n``, …); ``slot`` did the work, where the
+    engine says so.
     """
 
     reason: Literal["stop", "word", "length", "eos"]
     stopping_word: str
     timings: Mapping[str, float]
     usage: Usage
+    slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ class EngineClient:
 
     ``url`` is ``http://host:port``; with ``socket``, the path of a Unix socket, it is only a name. ``silence``:
     seconds without any sign of life after which the engine counts as wedged. ``local``: no proxy of the environment
-    is used. ``post_mortem`` is asked why the engine ended, where somebody knows.
+    is used. ``post_mortem`` is asked why the engine ended, where somebody knows. ``signs`` keeps what is seen of its
+    life.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class EngineClient:
         self.url = url
         self.name = name[:1].upper() + name[1:]
         self.silence = silence
+        self.signs = Signs()
         self._post_mortem = post_mortem
         self._waiting: set[asyncio.Timeout] = set()
         limits = httpx.Limits(keepalive_expiry=KEEP_ALIVE)
@@ -123,6 +129,16 @@ class EngineClient:
         except httpx.HTTPError as error:
             return 0, str(error) or type(error).__name__
         return answer.status_code, answer.text[:500]
+
+    async def reachable(self) -> bool:
+        """Whether anything listens there; silence within two seconds counts as yes, a refused connection as no."""
+        try:
+            await self._http.get("/health", timeout=2.0)
+        except httpx.ConnectError:
+            return False
+        except httpx.HTTPError:
+            return True
+        return True
 
     async def knows_key(self) -> bool:
         """Whether the engine takes our key and refuses a request without one."""
@@ -201,17 +217,23 @@ class EngineClient:
         (ended, or silent for too long), ``EngineError``.
         """
         body = completion_body(prompt, grammar, sampling, stop, id_slot)
-        async with self._request("POST", "/completion", body) as answer, aclosing(self._events(answer)) as events:
-            async for event in events:
-                if "prompt_progress" in event:  # comes with a token that isn't one
-                    if on_progress is not None:
-                        seen = _mapping(event["prompt_progress"])
-                        on_progress(int(seen.get("processed", 0)), int(seen.get("total", 0)))
-                    continue
-                piece = _piece(event)
-                yield piece
-                if piece.end is not None:
-                    return
+        sampled: list[int] = []
+        with self.signs.completing():
+            async with self._request("POST", "/completion", body) as answer, aclosing(self._events(answer)) as events:
+                async for event in events:
+                    self.signs.progress()
+                    if "prompt_progress" in event:  # comes with a token that isn't one
+                        if on_progress is not None:
+                            seen = _mapping(event["prompt_progress"])
+                            on_progress(int(seen.get("processed", 0)), int(seen.get("total", 0)))
+                        continue
+                    piece = _piece(event)
+                    sampled += piece.tokens
+                    if piece.end is not None:
+                        self.signs.finished(prompt, sampled, piece.end)
+                    yield piece
+                    if piece.end is not None:
+                        return
         raise await self._died("ended in the middle of the reply")
 
     async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -400,6 +422,7 @@ def _piece(event: Mapping[str, Any]) -> Piece:
                 cached=int(timings.get("cache_n", 0)),
                 completion=int(event.get("tokens_predicted") or 0),
             ),
+            slot=event["id_slot"] if isinstance(event.get("id_slot"), int) else None,
         )
     return Piece(str(event.get("content") or ""), ids, end)
 

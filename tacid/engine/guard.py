@@ -1,10 +1,10 @@
 """Runs an engine and ends it when whoever wanted it is gone, however that went.
 
-Started by path with nothing of tacid imported: ``python guard.py PARENT_PID COMMAND…``. Standard input is a pipe from
-the parent: its end (closed on purpose, or by the kernel when the parent was killed) means stop. Standard output gets
-one line, ``pid N``; the engine writes its log to standard error. On Linux the kernel kills the engine if the guard
-itself is killed. Ends as the engine ended: with its exit code, or by the same signal; with 0 after a stop that was
-asked for.
+Started by path with nothing of tacid imported: ``python guard.py PARENT_PID BYTES COMMAND…``. Standard input is a pipe
+from the parent: its end (closed on purpose, or by the kernel when the parent was killed) means stop. Standard output
+gets one line, ``pid N``; the engine writes its log to standard error. BYTES is how much the engine may allocate, 0 for
+no limit. On Linux the kernel kills the engine if the guard itself is killed. Ends as the engine ended: with its exit
+code, or by the same signal; with 0 after a stop that was asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PR_SET_PDEATHSIG = 1
 
 def main(arguments: list[str]) -> int:
     """Run the command and wait for its end or ours."""
-    parent, command = int(arguments[0]), arguments[1:]
+    parent, memory, command = int(arguments[0]), int(arguments[1]), arguments[2:]
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     try:
         # Its own group, so that a wrapper script and what it started end together.
         engine = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=2, process_group=0, preexec_fn=_dies_with_us()
+            command, stdin=subprocess.DEVNULL, stdout=2, process_group=0, preexec_fn=_prepared(memory)
         )
     except OSError as error:
         print(f"tacid: {command[0]} can't be run: {error.strerror}.", file=sys.stderr)
@@ -85,18 +85,22 @@ def _end_like(returncode: int) -> int:
     return 128 - returncode
 
 
-def _dies_with_us() -> Callable[[], None] | None:
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
+def _prepared(memory: int) -> Callable[[], None]:
+    prctl = ctypes.CDLL(None, use_errno=True).prctl if sys.platform.startswith("linux") else None
     guard = os.getpid()
 
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != guard:
-            os._exit(1)
+    def prepare() -> None:
+        if memory > 0:
+            with suppress(OSError, ValueError):
+                _, most = resource.getrlimit(resource.RLIMIT_DATA)
+                limit = memory if most == resource.RLIM_INFINITY else min(memory, most)
+                resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        if prctl is not None:
+            prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            if os.getppid() != guard:
+                os._exit(1)
 
-    return ask
+    return prepare
 
 
 def _tell(line: str) -> None:

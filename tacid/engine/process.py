@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import socket as sockets
 import sys
 from collections import deque
@@ -24,6 +25,7 @@ from tacid.engine.find import EngineSpec
 from tacid.engine.flags import engine_arguments
 from tacid.engine.gguf_file import read_head
 from tacid.engine.last_words import PORT_TAKEN, explain
+from tacid.engine.memory import memory_limit
 from tacid.errors import EngineStartError, InputError
 
 #: Lines of the engine's log that are kept, and characters of each.
@@ -63,6 +65,24 @@ class Engine:
         """The last lines that the engine wrote."""
         return tuple(self._child.log) if self._child is not None else ()
 
+    @property
+    def ours(self) -> bool:
+        """Whether we started it, and may end it."""
+        return self._child is not None
+
+    async def ended(self) -> str:
+        """Wait until the process ends; the reason as a clause. Never, for an engine that isn't ours."""
+        if self._child is None:
+            await asyncio.Event().wait()
+            return ""
+        await self._child.process.wait()
+        return await self._child.post_mortem() or "it ended"
+
+    def kill(self, reason: str) -> None:
+        """End an engine of ours at once, with all that it started; its requests are told ``reason`` (a clause)."""
+        if self._child is not None:
+            self._child.kill(reason)
+
 
 @asynccontextmanager
 async def start_engine(
@@ -98,7 +118,7 @@ async def start_engine(
             model, config, context=context, host=host, port=port, flash_attention=flash_attention
         )
         tell(f"Starting {spec.name}")
-        child = await _Child.start([*_command(spec), *arguments], key)
+        child = await _Child.start([*_command(spec), *arguments], key, memory_limit(config))
         client = EngineClient(
             "http://localhost" if port is None else f"http://127.0.0.1:{port}",
             key=key,
@@ -228,6 +248,7 @@ class _Child:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.pid: int | None = None
+        self.reason: str | None = None
         self.log: deque[str] = deque(maxlen=LOG_LINES)
         self._tasks = (
             asyncio.create_task(self._read_log()),
@@ -235,7 +256,7 @@ class _Child:
         )
 
     @classmethod
-    async def start(cls, command: Sequence[str], key: str) -> _Child:
+    async def start(cls, command: Sequence[str], key: str, memory: int | None) -> _Child:
         # Variables of the same name as flags would set what we don't know of.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LLAMA_")}
         environment["LLAMA_API_KEY"] = key
@@ -247,6 +268,7 @@ class _Child:
             "-S",
             guard.__file__,
             str(os.getpid()),
+            str(memory or 0),
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -273,8 +295,20 @@ class _Child:
                 await self.process.wait()
         if self.process.returncode is None:
             return None
+        if self.reason is not None:
+            return self.reason
         await asyncio.wait(self._tasks, timeout=1.0)
         return explain(self.process.returncode, self.log)
+
+    def kill(self, reason: str) -> None:
+        if not self.running:
+            return
+        self.reason = reason
+        if self.pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            self.process.kill()
 
     async def stop(self) -> None:
         assert self.process.stdin is not None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import aclosing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from tacid.chat import Sampling
 from tacid.config import EngineConfig
 from tacid.engine.child import FLAGS
 from tacid.engine.find import EngineSpec
-from tacid.engine.flags import REFUSED, check_extra_args, engine_arguments
+from tacid.engine.flags import REFUSED, batch_size, check_extra_args, engine_arguments
 from tacid.engine.process import start_engine
 from tacid.errors import EngineStartError, InputError
 
@@ -77,6 +80,46 @@ def test_the_child_understands_nothing_that_is_refused_except_what_tacid_gives()
     ours = set(arguments(EngineConfig(), flash_attention=True))
     for name in (name for names in REFUSED.values() for name in names):
         assert name in ours or not any(name in names for names in FLAGS)
+
+
+@pytest.mark.parametrize(
+    ("size", "threads", "batch"),
+    [
+        (4_000_000, 1, 256),
+        (98_000_000, 2, 128),
+        (98_000_000, 3, 128),
+        (98_000_000, 16, 512),
+        (1_117_000_000, 2, 32),
+        (1_117_000_000, 1, 16),
+        (2_500_000_000, 8, 64),
+        (90_000_000_000, 1, 16),
+    ],
+)
+def test_a_batch_is_what_is_read_within_a_second(tmp_path: Path, size: int, threads: int, batch: int) -> None:
+    model = tmp_path / "m.gguf"
+    with model.open("wb") as file:
+        file.truncate(size)  # takes no room
+    assert batch_size(model, EngineConfig(threads=threads)) == batch
+    assert batch_size(model, EngineConfig(threads=threads, batch=100)) == 100
+    assert batch_size(model, EngineConfig(threads=threads, extra_args=("-ngl", "99"))) == 512
+
+
+@pytest.mark.engine
+@pytest.mark.model
+async def test_the_batch_reaches_the_engine(engine_spec: EngineSpec, random_model: Path) -> None:
+    seen: list[int] = []
+    config = EngineConfig(context=2048, threads=1, batch=100)
+    async with start_engine(engine_spec, random_model, config) as engine:
+        stream = engine.client.complete(
+            ["word " * 1000],
+            grammar=None,
+            sampling=Sampling(max_tokens=1),
+            on_progress=lambda done, _: seen.append(done),
+        )
+        async with aclosing(stream) as pieces:
+            async for _ in pieces:
+                pass
+    assert [later - sooner for sooner, later in pairwise(seen)][:9] == [100] * 9
 
 
 @pytest.mark.engine
