@@ -15,6 +15,7 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.middleware.cors import CORSMiddleware
@@ -26,6 +27,16 @@ from tacid.api.logs import Lines, call_record, failure, now
 from tacid.chat import Usage
 from tacid.config import ServerConfig
 from tacid.metrics import Metrics
+
+#: What uvicorn must be given, so that the doors see what is. With its proxy headers anybody could claim an address.
+UVICORN: dict[str, Any] = {
+    "http": "h11",
+    "ws": "none",
+    "proxy_headers": False,
+    "server_header": False,
+    "access_log": False,
+    "log_config": None,
+}
 
 #: Routes that need no key.
 OPEN_PATHS = frozenset({"/health", "/healthz"})

@@ -16,7 +16,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from starlette.responses import StreamingResponse
 
-from tacid.api.doors import guarded
+from tacid.api.doors import UVICORN, guarded
 from tacid.api.faults import add_handlers
 from tacid.api.logs import Lines, open_lines
 from tacid.chat import Call, Usage
@@ -44,11 +44,11 @@ class Behind:
         return [record for record in found if record["event"] == event]
 
 
-def behind(config: ServerConfig, tmp_path: Path) -> Behind:
+def behind(config: ServerConfig, tmp_path: Path, lines: Lines | None = None, audit: Lines | None = None) -> Behind:
     """An app with a route of each kind, behind all doors."""
     app = FastAPI()
     add_handlers(app)
-    metrics, lines = Metrics(), open_lines(tmp_path / "log.jsonl")
+    metrics, lines = Metrics(), lines or open_lines(tmp_path / "log.jsonl")
     made = Behind(None, metrics, lines, tmp_path / "log.jsonl")
 
     async def echo(request: Request) -> Response:
@@ -118,7 +118,7 @@ def behind(config: ServerConfig, tmp_path: Path) -> Behind:
         app.get(f"/v1/{name}")(raiser())
         app.get(f"/api/{name}")(raiser())
 
-    made.app = guarded(app, config, metrics=metrics, log=lines)
+    made.app = guarded(app, config, metrics=metrics, log=lines, audit=audit)
     return made
 
 
@@ -132,7 +132,7 @@ async def served(made: Behind) -> AsyncIterator[int]:
     """The app under uvicorn on loopback; gives its port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(made.app, log_config=None, lifespan="off", timeout_graceful_shutdown=2)
+        config = uvicorn.Config(made.app, lifespan="off", timeout_graceful_shutdown=2, **UVICORN)
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         try:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tacid.api.faults import UNFORESEEN
+from tacid.api.logs import Lines, open_lines
 from tacid.config import ServerConfig
 from tests.api.served import Behind, behind, client
 
@@ -295,6 +297,28 @@ async def test_every_call_has_its_audit_line(tmp_path: Path) -> None:
     assert one["arguments_sha256"] == hashlib.sha256(b'{"on": true}').hexdigest()
     assert (two["tool"], two["valid"]) == ("off", False)
     assert "arguments" not in one
+
+
+async def test_calls_go_to_a_file_of_their_own(tmp_path: Path) -> None:
+    audit = open_lines(tmp_path / "audit.jsonl")
+    made = behind(ServerConfig(), tmp_path, audit=audit)
+    async with client(made) as http:
+        await http.post(CHAT)
+    audit.close()
+    assert [json.loads(line)["tool"] for line in (tmp_path / "audit.jsonl").read_text().splitlines()] == [
+        "light",
+        "off",
+    ]
+    assert made.records("call") == []
+
+
+async def test_a_full_disk_under_the_log_fails_no_request(tmp_path: Path) -> None:
+    lines = Lines(os.open("/dev/full", os.O_WRONLY), owned=True)
+    made = behind(ServerConfig(), tmp_path, lines=lines)
+    async with client(made) as http:
+        for _ in range(20):
+            assert (await http.post(CHAT)).status_code == 200
+    lines.close()
 
 
 async def test_contents_are_logged_by_an_explicit_switch(tmp_path: Path) -> None:

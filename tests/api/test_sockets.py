@@ -149,6 +149,16 @@ async def test_an_error_in_mid_stream_leaves_it_visibly_cut_off(tmp_path: Path) 
     assert "what a person wrote" not in made.log.read_text()
 
 
+async def test_a_header_gives_nobody_another_address(tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("a:first-key-0123456789\n")
+    made = behind(ServerConfig(keys=keys, trusted=("192.168.1.0/24",)), tmp_path)
+    async with served(made) as port, httpx.AsyncClient() as http:
+        headers = {"x-forwarded-for": "192.168.1.7", "x-forwarded-proto": "https"}
+        assert (await http.get(f"http://127.0.0.1:{port}/v1/models", headers=headers)).status_code == 401
+    assert made.records()[0]["peer"] == "127.0.0.1"
+
+
 async def test_open_requests_of_a_key_are_bounded_by_key(tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.write_text("a:first-key-0123456789\nb:second-key-0123456789\n")
