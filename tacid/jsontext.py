@@ -7,9 +7,12 @@ of chat templates. The grammar takes those characters in either spelling, so tha
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +26,8 @@ MAX_DEPTH = 200
 #: Bytes that a document may have.
 MAX_BYTES = 16 * 1024 * 1024
 
+#: Paths of descriptors that this process was given open.
+_GIVEN = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/[0-9]+")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _MUST_ESCAPE = re.compile('["\\\\\x00-\x1f\ud800-\udfff]')
 
@@ -72,10 +77,11 @@ def dumps(value: Any, *, shown: bool = False) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def loads(text: str | bytes, what: str) -> Any:
+def loads(text: str | bytes, what: str, *, unique_keys: bool = False) -> Any:
     """Parse a JSON document from outside. ``what`` names it in the error.
 
-    Raises ``InputError``: over `MAX_BYTES`, no UTF-8, not JSON, nested deeper than `MAX_DEPTH`, NaN, infinities.
+    A key that an object has twice counts the last time, unless ``unique_keys``. Raises ``InputError``: over
+    `MAX_BYTES`, no UTF-8, not JSON, nested deeper than `MAX_DEPTH`, NaN, infinities, a key twice.
     """
     if len(text) > MAX_BYTES:
         raise InputError(f"{what} has {len(text):,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down.")
@@ -86,11 +92,14 @@ def loads(text: str | bytes, what: str) -> Any:
             raise InputError(f"{what} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from None
     too_deep = InputError(f"{what} nests lists and objects too deep; the limit is {MAX_DEPTH}.")
     try:
-        value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+        hook = _unique if unique_keys else None
+        value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite, object_pairs_hook=hook)
     except json.JSONDecodeError as error:
         raise InputError(f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except _NoNumber as error:
         raise InputError(f"{what} is not JSON: {error}.") from None
+    except _Twice as error:
+        raise InputError(f"{what} has the key {error} twice in one object; keep one.") from None
     except ValueError:
         raise InputError(f"{what} holds a whole number with too many digits; write it as a text.") from None
     except RecursionError:
@@ -115,13 +124,17 @@ def deeper_than(value: Any, most: int) -> bool:
     return any(isinstance(item, (dict, list)) for item in level)
 
 
-def load_file(path: Path, what: str) -> Any:
-    """Read and parse a JSON file. Raises ``InputError`` that names the path: missing, unreadable, huge, not JSON."""
+def load_file(path: Path, what: str, *, unique_keys: bool = False) -> Any:
+    """Read and parse a JSON file, as `loads` does.
+
+    A pipe or a device is no file, unless it has been opened for this process: ``/dev/stdin``, ``/dev/fd/63``. Raises
+    ``InputError`` that names the path: missing, unreadable, no file, huge, not JSON.
+    """
     named = f"The {what} {path}"
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_given if _GIVEN.fullmatch(os.fspath(path)) else _open_regular) as file:
             data = file.read(MAX_BYTES + 1)
-            size = len(data) if len(data) <= MAX_BYTES else path.stat().st_size
+            size = len(data) if len(data) <= MAX_BYTES else max(len(data), os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
         raise InputError(f"{named} does not exist; check the path.") from None
     except OSError as error:
@@ -130,7 +143,35 @@ def load_file(path: Path, what: str) -> Any:
         raise InputError(f"{quote(named, shown=True)} is no path; check it.") from None
     if size > MAX_BYTES:
         raise InputError(f"{named} has {size:,} bytes; the limit is {MAX_BYTES:,}. Split it or cut it down.")
-    return loads(data, named)
+    return loads(data, named, unique_keys=unique_keys)
+
+
+def _open_given(path: str, flags: int) -> int:
+    return os.open(path, flags)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    # An ordinary open of a pipe that nobody writes to waits for ever.
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "it is no regular file; write it to one")
+
+
+class _Twice(ValueError):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Twice(quote(next(key for key in keys if keys.count(key) > 1)[:40], shown=True))
+    return found
 
 
 class _NoNumber(ValueError):

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -134,6 +139,40 @@ def test_files(tmp_path: Path) -> None:
         load_file(good / "below", "list")
     with pytest.raises(InputError, match="is no path"):
         load_file(Path("a\0b"), "list")
+
+
+def test_a_pipe_or_a_device_is_no_file_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for path in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null"), Path("/dev/zero")):
+        with pytest.raises(InputError, match=f"The list {path} can't be read: it is no regular file; write it to one"):
+            load_file(path, "list")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        with pytest.raises(InputError, match="can't be read: No such device or address"):
+            load_file(tmp_path / "socket", "list")
+
+
+def test_a_pipe_that_this_process_was_given_is_read() -> None:
+    reader, writer = os.pipe()
+    thread = threading.Timer(0.2, lambda: (os.write(writer, b'{"a": 1}'), os.close(writer)))
+    thread.start()
+    try:
+        assert load_file(Path(f"/dev/fd/{reader}"), "list") == {"a": 1}
+    finally:
+        thread.join()
+        os.close(reader)
+    code = "from tacid.jsontext import *; print(load_file(Path('/dev/stdin'), 'list'))"
+    done = subprocess.run([sys.executable, "-c", code], input=b"[1]", capture_output=True, timeout=60, check=True)
+    assert done.stdout == b"[1]\n"
+
+
+@pytest.mark.parametrize("text", ['{"a":1,"b":2,"a":1}', '[{"x":{"a":[],"a":[]}}]', '{"a":1,"\\u0061":2}'])
+def test_a_key_twice_counts_the_last_time_or_is_an_error(text: str) -> None:
+    assert loads(text, "The thing") == json.loads(text)
+    with pytest.raises(InputError, match=r'The thing has the key "a" twice in one object; keep one\.'):
+        loads(text, "The thing", unique_keys=True)
+    assert loads('[{"a":{"a":1}},{"a":2}]', "x", unique_keys=True) == [{"a": {"a": 1}}, {"a": 2}]
 
 
 def test_a_file_of_50_megabytes_is_not_read_whole(tmp_path: Path) -> None:

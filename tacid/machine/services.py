@@ -59,7 +59,7 @@ def load_services(path: Path) -> ServiceList:
         # A pipe or a device would be waited for.
         if not stat.S_ISREG(path.stat().st_mode):
             raise ServicesError(f"{named} is no regular file; name one that holds the list.")
-        document = load_file(path, "services file")
+        document = load_file(path, "services file", unique_keys=True)
     except ServicesError:
         raise
     except InputError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,22 @@ def test_a_missing_catalogue_is_named(tmp_path: Path) -> None:
     ran = tacid("grammar", str(tmp_path / "none.json"), env=environment(tmp_path / "home"))
     assert ran.code == 1
     assert f"{tmp_path / 'none.json'} does not exist" in ran.complaint()
+
+
+@pytest.mark.parametrize("command", ["catalogue", "services", "config"])
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(command: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "tools.json").write_text("[]", encoding="utf-8")
+    env = environment(tmp_path / "home")
+    arguments = [str(tmp_path / ("pipe" if command == "catalogue" else "tools.json"))]
+    if command == "services":
+        arguments += ["--services", str(tmp_path / "pipe")]
+    if command == "config":
+        env["TACID_CONFIG"], arguments = str(tmp_path / "pipe"), ["--check", *arguments]
+    ran = tacid("grammar", *arguments, env=env)
+    assert ran.code == 1
+    assert f"{tmp_path / 'pipe'}" in ran.complaint()
+    assert "no regular file" in ran.complaint()
 
 
 def test_a_directory_as_a_catalogue_is_named(tmp_path: Path) -> None:

@@ -142,6 +142,20 @@ def test_files_that_can_not_be_read_are_errors_that_name_them(path: Path) -> Non
         load_services(Path("a\0b"))
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"version": 1, "services": ["nginx"], "services": []}', "services"),
+        ('{"version": 2, "version": 1, "services": ["nginx"]}', "version"),
+        ('["sshd", {"name": "nginx", "name": "sshd"}]', "name"),
+    ],
+)
+def test_a_key_twice_is_an_error_that_names_it(text: str, key: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ServicesError, match=rf'The services file .*services\.json has the key "{key}" twice'):
+        load_services(path)
+
+
 def test_pipes_sockets_and_directories_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
