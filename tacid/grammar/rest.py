@@ -34,6 +34,11 @@ def rest_of(places: Iterable[Place], rules: Mapping[str, Node]) -> dict[str, Nod
     return rest
 
 
+def choice_of(names: Iterable[str], rules: Mapping[str, Node]) -> dict[str, Node]:
+    """Rules, from ``root``, of a text that one of the rules ``names`` matches; none of them may need ``root``."""
+    return _reached({ROOT: _choice([Ref(name) for name in names])}, rules)
+
+
 def _free_prefix(rules: Mapping[str, Node]) -> str:
     """``rest``, or ``rest2`` and so on where the rules are themselves what was left of others."""
     prefix, number = "rest", 1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from tacid.errors import CompilerBug
 from tacid.grammar.nodes import Chars, Gate, Lit, Node
-from tacid.grammar.rest import rest_of
+from tacid.grammar.rest import choice_of, rest_of
 from tacid.grammar.stacks import LAST_POINT, SURROGATES, Cell, Place, State, open_places, step
 
 
@@ -17,7 +17,7 @@ class Walk:
     """What a grammar allows after the text fed so far.
 
     ``rules`` must have passed `tacid.grammar.verify` and not be changed while walks on them live. A gate is a place
-    to stop at (`gate`, `pass_gate`) unless ``through_gates``, where it is the rule it names.
+    to stop at (`gates`, `choice`, `pass_gate`) unless ``through_gates``, where it is the rule it names.
     """
 
     def __init__(self, rules: Mapping[str, Node], root: str = "root", *, through_gates: bool = False) -> None:
@@ -61,12 +61,18 @@ class Walk:
         return self._state.complete
 
     @property
-    def gate(self) -> str | None:
-        """The rule of the gate right before which the walk stands (the first, where there are several), or none."""
-        return next((top.node.name for top in self._state.tops if isinstance(top.node, Gate)), None)
+    def gates(self) -> tuple[str, ...]:
+        """The rules of the gates right before which the walk stands, each once; several where alternatives meet."""
+        return tuple(dict.fromkeys(top.node.name for top in self._state.tops if isinstance(top.node, Gate)))
+
+    def choice(self) -> dict[str, Node]:
+        """Rules of what the gates here take, from ``root``: a text of any of their lists. Raises without a gate."""
+        if not self.gates:
+            raise CompilerBug("The walk stands before no gate, so there is nothing to choose.")
+        return choice_of(self.gates, self._rules)
 
     def pass_gate(self, text: str) -> bool:
-        """Go on past a gate whose rule takes ``text`` as a whole; ``False``, and stay, where none does."""
+        """Go on past each gate here whose rule takes ``text`` as a whole; ``False``, and stay, where none does."""
         passed: dict[str, bool] = {}
         places: list[Place] = []
         for top in self._state.tops:

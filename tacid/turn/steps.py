@@ -1,8 +1,8 @@
 """Sampling one reply under one grammar: one request, or several where the grammar has gates.
 
 A gate is a list too large for the engine to take with every request. The text up to it is sampled under the whole
-grammar, the choice under the list's own tree, and what follows under the rest of the whole grammar; the prompt only
-grows, so that the engine's prompt cache holds.
+grammar, the choice under the list's own tree (of all lists, where several may stand there), and what follows under the
+rest of the whole grammar; the prompt only grows, so that the engine's prompt cache holds.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ async def sample(
                 left -= len(piece.tokens)
                 yield piece.text
                 at_gate = piece.end is not None and piece.end.stopping_word == GATE_STOP
-        if not at_gate or walk.gate is None or left <= 0:
+        if not at_gate or not walk.gates or left <= 0:
             return
         choice = ""
         so_far = [*ids, *await endpoint.text_tokens(written)]
-        tree = print_rules(grammar.rules, walk.gate)
+        tree = print_rules(walk.choice())
         limits = replace(sampling, max_tokens=left)
         async with aclosing(_request(endpoint, so_far, tree, limits, sampling.stop, tally)) as pieces:
             async for piece in pieces:

@@ -11,7 +11,8 @@ import pytest
 from tacid.catalogue import Tool
 from tacid.errors import GrammarError
 from tacid.grammar import compile_catalogue, compile_schema
-from tacid.grammar.limits import GATE_BYTES
+from tacid.grammar.limits import GATE_BYTES, MAX_GRAMMAR_BYTES
+from tacid.grammar.printer import print_rules
 from tacid.grammar.walk import Walk, accepts
 from tests.grammar.draw import draw
 
@@ -107,7 +108,7 @@ def test_a_huge_list_becomes_a_choice_of_its_own_and_is_never_cut() -> None:
     assert not accepts(grammar.rules, '"other.service"', gate)
     walk = Walk(grammar.rules)
     assert walk.feed('{"tool":"start","arguments":{"name":')
-    assert walk.gate == gate
+    assert walk.gates == (gate,)
     assert walk.pass_gate(f'"{HUGE[7]}"')
     assert walk.feed("}}")
     assert walk.complete
@@ -126,6 +127,35 @@ def test_two_huge_lists_in_one_place_are_one_choice() -> None:
     (gate,) = grammar.gates
     assert accepts(grammar.rules, f'"{HUGE[3]}"', gate)
     assert accepts(grammar.rules, f'"{HUGE[3]}x"', gate)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"anyOf": [{"anyOf": [{"enum": HUGE}, {"type": "null"}]}, {"enum": [name + "x" for name in HUGE]}]},
+        {
+            "anyOf": [
+                {"properties": {"name": {"enum": names}, "kind": {"const": kind}}, "required": ["name", "kind"]}
+                for names, kind in ((HUGE, "on"), ([name + "x" for name in HUGE], "add"))
+            ]
+        },
+    ],
+    ids=["in a union of unions", "before the tag"],
+)
+def test_two_huge_lists_that_meet_in_one_place_are_both_open(schema: dict[str, Any]) -> None:
+    grammar = compile_schema(schema)
+    assert len(grammar.gates) == 2
+    for text, kind in ((HUGE[3], "on"), (HUGE[3] + "x", "add")):
+        walk = Walk(grammar.rules)
+        if "anyOf" not in schema["anyOf"][0]:
+            assert walk.feed('{"name":')
+        assert set(walk.gates) == grammar.gates
+        tree = walk.choice()
+        assert len(print_rules(tree)) < MAX_GRAMMAR_BYTES
+        assert accepts(tree, f'"{text}"')
+        assert not accepts(tree, '"other.service"')
+        assert walk.pass_gate(f'"{text}"')
+        assert walk.complete or walk.forced() == f',"kind":"{kind}"}}'
 
 
 def test_the_same_list_is_one_rule() -> None:

@@ -220,9 +220,9 @@ def test_a_root_that_refers_to_itself_is_kept_under_another_name() -> None:
 
 def test_a_gate_is_a_place_to_stop() -> None:
     walk = Walk(CALL)
-    assert walk.gate is None
+    assert walk.gates == ()
     assert walk.feed('{"tool":"on","unit":')
-    assert walk.gate == "units"
+    assert walk.gates == ("units",)
     assert not walk.complete
     assert walk.allowed() == Chars(())
     assert walk.forced() == ""
@@ -231,7 +231,7 @@ def test_a_gate_is_a_place_to_stop() -> None:
     assert not walk.pass_gate('"ngin')
     assert not walk.pass_gate('"apache"')
     assert walk.pass_gate('"nginx"')
-    assert walk.gate is None
+    assert walk.gates == ()
     assert walk.forced() == "}"
     assert walk.rest() == {"root": Lit("}")}
     assert accepts(CALL, '{"tool":"on","unit":"nginx-extra"}')
@@ -241,13 +241,30 @@ def test_a_gate_is_a_place_to_stop() -> None:
 def test_a_gate_beside_a_choice_leaves_both_open() -> None:
     rules: dict[str, Node] = {"root": Seq((Alt((Gate("x"), Lit("null"), Gate("y"))), Lit("!"))), "x": A, "y": B}
     walk = Walk(rules)
-    assert walk.gate == "x"
+    assert walk.gates == ("x", "y")
+    assert [accepts(walk.choice(), text) for text in ("a", "b", "null")] == [True, True, False]
     other = walk.copy()
     assert other.feed("null!")
     assert walk.pass_gate("b")
     assert walk.feed("!")
     assert walk.complete
     assert not walk.pass_gate("b")
+
+
+def test_only_what_follows_the_gates_that_were_passed_is_left() -> None:
+    rules: dict[str, Node] = {
+        "root": Alt((Seq((Gate("x"), Lit("!"))), Seq((Gate("y"), Lit("?"))), Seq((Gate("x"), Lit("."))))),
+        "x": Alt((Lit("a"), Lit("b"))),
+        "y": Alt((Lit("b"), Lit("c"))),
+    }
+    assert Walk(rules).gates == ("x", "y")
+    for text, after in (("a", "!."), ("b", "!?."), ("c", "?")):
+        walk = Walk(rules)
+        assert walk.pass_gate(text)
+        assert "".join(sign for sign in "!?." if walk.copy().feed(sign)) == after
+        assert all(accepts(walk.rest(), sign) is (sign in after) for sign in "!?.")
+    with pytest.raises(CompilerBug, match="no gate"):
+        walk.choice()
 
 
 def test_no_root_is_a_bug() -> None:

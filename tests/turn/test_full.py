@@ -237,6 +237,28 @@ async def test_a_list_beyond_the_engines_limits_is_a_choice_of_its_own(random: L
         assert isinstance(unit["again"], bool)
 
 
+async def test_two_long_lists_that_meet_in_one_place_are_one_choice(random: LocalEndpoint) -> None:
+    lists = {
+        kind: [f"{kind}-{index * 7919 % 100_003:06d}-of-a-long-list" for index in range(20_000)] for kind in ("a", "b")
+    }
+    change = [
+        {"properties": {"name": {"enum": names}, "kind": {"const": kind}}, "required": ["name", "kind"]}
+        for kind, names in lists.items()
+    ]
+    several = {"type": "array", "items": {"type": "object", "anyOf": change}, "minItems": 4, "maxItems": 4}
+    tool = Tool("change", "d", {"type": "object", "properties": {"all": several}, "required": ["all"]})
+    assert len(compile_catalogue([tool]).gates) == 2
+    met = set()
+    for seed in range(4):
+        sampling = Sampling(temperature=2.0, seed=seed, max_tokens=1024)
+        _, result = await take(random, ask("x", Catalogue((tool,)), choice=Choice("required"), sampling=sampling))
+        assert isinstance(result.completion, Call)
+        for one in result.completion.arguments["all"]:
+            assert one["name"] in lists[one["kind"]]
+            met.add(one["kind"])
+    assert met == {"a", "b"}, "both lists are within reach"
+
+
 async def test_an_engine_that_is_killed_in_a_reply_is_a_clear_error(
     random_model: Path, engine_spec: Any, engine_config: Any
 ) -> None:
