@@ -1,4 +1,4 @@
-"""The command line: `tacid ask`, `grammar`, `model`, `config`, `doctor`."""
+"""The command line: `tacid ask`, `serve`, `grammar`, `model`, `config`, `doctor`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tacid import __version__
-from tacid.cli import ask, config, doctor, grammar, model
+from tacid.cli import ask, config, doctor, grammar, model, serve
 from tacid.cli.console import notice
 from tacid.errors import TacidError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask")(ask.ask)
+app.command("serve")(serve.serve)
 app.command("grammar")(grammar.grammar)
 app.command("doctor")(doctor.doctor)
 app.add_typer(model.app, name="model")

@@ -19,13 +19,15 @@ MAX_CACHED_SEGMENTS = 64
 class LocalEndpoint:
     """An engine, and the turn markers that its model was trained with.
 
-    ``family`` says how a prompt is framed; ``model`` and ``build`` name both for people.
+    ``family`` says how a prompt is framed; ``model`` and ``build`` name both for people. ``slot`` is the engine's slot
+    that requests go to, none where the engine chooses.
     """
 
     client: EngineClient
     family: Family
     model: str = ""
     build: str = ""
+    slot: int | None = None
     _tokens: OrderedDict[tuple[str, bool], list[int]] = field(default_factory=OrderedDict, repr=False)
 
     async def tokens(self, prompt: Prompt) -> list[int]:
@@ -60,7 +62,9 @@ class LocalEndpoint:
 
         Raises ``GrammarRefused``, ``ContextExceeded``, ``EngineDied``.
         """
-        stream = self.client.complete(list(ids), grammar=grammar, sampling=sampling, stop=tuple(stop))
+        stream = self.client.complete(
+            list(ids), grammar=grammar, sampling=sampling, stop=tuple(stop), id_slot=self.slot
+        )
         try:
             async for piece in stream:
                 yield piece

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ from typing import Any, Literal, Self, TypeVar
 import httpx
 
 from tacid.chat import Message, Sampling, Usage
+from tacid.engine.body import completion_body, sendable
 from tacid.engine.signs import Signs
 from tacid.errors import ContextExceeded, EngineDied, EngineError, GrammarRefused
 from tacid.jsontext import dumps
@@ -25,12 +24,7 @@ MAX_ANSWER = 64 * 1024 * 1024
 #: Seconds that an idle connection is kept; the server drops it after five.
 KEEP_ALIVE = 3.0
 
-_FIELDS = (
-    "content", "tokens", "stop", "stop_type", "stopping_word", "timings", "tokens_predicted", "tokens_evaluated",
-    "id_slot",
-)  # fmt: skip
 _REASONS: Mapping[str, Literal["word", "length", "eos"]] = {"eos": "eos", "word": "word", "limit": "length"}
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _T = TypeVar("_T")
 
 
@@ -130,15 +124,15 @@ class EngineClient:
             return 0, str(error) or type(error).__name__
         return answer.status_code, answer.text[:500]
 
-    async def reachable(self) -> bool:
-        """Whether anything listens there; silence within two seconds counts as yes, a refused connection as no."""
+    async def is_there(self) -> bool:
+        """Whether an engine has been loaded there; one that is silent for two seconds counts as there."""
         try:
-            await self._http.get("/health", timeout=2.0)
+            answer = await self._http.get("/health", timeout=2.0)
         except httpx.ConnectError:
             return False
         except httpx.HTTPError:
             return True
-        return True
+        return answer.status_code != 503
 
     async def knows_key(self) -> bool:
         """Whether the engine takes our key and refuses a request without one."""
@@ -162,6 +156,10 @@ class EngineClient:
             eos=str(data.get("eos_token") or ""),
             raw=data,
         )
+
+    async def embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """What the engine's ``/v1/embeddings`` answers. Raises ``EngineError`` where it wasn't started for them."""
+        return dict(_mapping(await self._ask("POST", "/v1/embeddings", body)))
 
     async def slots(self) -> list[Mapping[str, Any]]:
         """The state of each slot (``/slots``)."""
@@ -356,55 +354,6 @@ class EngineClient:
         if status == 503:
             return EngineError(f"{self.name} isn't ready ({message}); try again in a moment.")
         return EngineError(f"{self.name} refused the request ({status}: {message}).")
-
-
-def completion_body(
-    prompt: Sequence[int | str], grammar: str | None, sampling: Sampling, stop: Sequence[str], id_slot: int | None
-) -> dict[str, Any]:
-    """The body of a ``/completion`` request. Always bounded, streamed, cached, and with the grammar that was given."""
-    body: dict[str, Any] = {
-        "prompt": _prompt(prompt),
-        "n_predict": max(1, sampling.max_tokens),
-        "stream": True,
-        "cache_prompt": True,
-        "return_tokens": True,
-        "return_progress": True,
-        "response_fields": list(_FIELDS),
-    }
-    options = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p,
-        "presence_penalty": sampling.presence_penalty,
-        "frequency_penalty": sampling.frequency_penalty,
-        "repeat_penalty": sampling.repeat_penalty,
-        "seed": None if sampling.seed is None else sampling.seed & 0xFFFFFFFF,
-        "id_slot": id_slot,
-        "grammar": grammar,
-        "stop": [sendable(word) for word in (*sampling.stop, *stop) if word] or None,
-        "logit_bias": [[token, _bias(bias)] for token, bias in sampling.logit_bias] or None,
-    }
-    body.update((key, value) for key, value in options.items() if value is not None)
-    return body
-
-
-def sendable(text: str) -> str:
-    """A text as UTF-8 can carry it: lone surrogates become U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def _prompt(prompt: Sequence[int | str]) -> str | list[int | str]:
-    # A list of nothing but texts would be several prompts.
-    if all(isinstance(part, str) for part in prompt):
-        return sendable("".join(str(part) for part in prompt))
-    return [sendable(part) if isinstance(part, str) else part for part in prompt if part != ""]
-
-
-def _bias(bias: float) -> float | bool:
-    if bias == -math.inf:
-        return False
-    return max(-10_000.0, min(10_000.0, bias))
 
 
 def _piece(event: Mapping[str, Any]) -> Piece:

@@ -1,6 +1,6 @@
 """From tools and their schemas to a grammar in llama.cpp's GBNF, verified, with a report of what it widens."""
 
-from tacid.grammar.compile import Grammar, compile_catalogue, compile_schema
+from tacid.grammar.compile import Grammar, compile_catalogue, compile_schema, compiled_catalogue
 from tacid.grammar.report import LeftOut, Report, Widening
 
-__all__ = ["Grammar", "LeftOut", "Report", "Widening", "compile_catalogue", "compile_schema"]
+__all__ = ["Grammar", "LeftOut", "Report", "Widening", "compile_catalogue", "compile_schema", "compiled_catalogue"]

@@ -89,6 +89,19 @@ def compile_catalogue(
     return cached
 
 
+def compiled_catalogue(
+    tools: Catalogue,
+    *,
+    choice: Choice = AUTO,
+    open_objects: bool = False,
+    max_calls: int = 1,
+    alone: Collection[str] = (),
+    answer: Schema | None = None,
+) -> Grammar | None:
+    """What `compile_catalogue` would give, if it is kept from an earlier time."""
+    return _CACHE.get(_cache_key(tools, choice, open_objects, max_calls, alone, answer))
+
+
 def _compile_catalogue(
     catalogue: Catalogue,
     choice: Choice,

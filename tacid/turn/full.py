@@ -43,7 +43,7 @@ async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenera
     Raises ``CallInvalid`` where that fails too and isn't to be handed on with a mark, ``CatalogueError`` where no
     tool is left to choose from, and ``EngineError``.
     """
-    plan = plan_turn(request)
+    plan = await plan_turn(request)
     tally = Tally()
     thinker = Thinker(endpoint) if request.think > 0 and endpoint.family.thinking is not None else None
     messages = request.messages
@@ -97,7 +97,7 @@ async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenera
             result = await request.execute[only.name](only)
             messages = (*messages, *_answered(only, result))
             hops += 1
-            plan = _after_hop(request, plan, hops)
+            plan = await _after_hop(request, plan, hops)
             thinking = thinker is not None
             continue
         if thinker is not None and not done:
@@ -117,6 +117,7 @@ async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenera
             invalid,
             hops,
             reply.stop,
+            plan.compiling,
         )
         return
 
@@ -229,7 +230,7 @@ async def _events(
             yield event
 
 
-def _after_hop(request: TurnRequest, plan: Plan, hops: int) -> Plan:
+async def _after_hop(request: TurnRequest, plan: Plan, hops: int) -> Plan:
     """The plan after a call was carried out unseen; at the cap nothing more can be called so."""
     ours = frozenset(request.execute)
     others = any(tool.name not in ours for tool in request.catalogue)
@@ -241,7 +242,7 @@ def _after_hop(request: TurnRequest, plan: Plan, hops: int) -> Plan:
     without = ours if hops >= request.max_hops else frozenset[str]()
     if without == _withheld(plan) and choice == plan.choice:
         return plan
-    return plan_turn(request, without=without, choice=choice)
+    return await plan_turn(request, without=without, choice=choice)
 
 
 def _withheld(plan: Plan) -> frozenset[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Tool
 from tacid.chat import Call, Say, Truncated
 from tacid.errors import CatalogueError, InputError
-from tacid.grammar import Grammar, Report, compile_catalogue, compile_schema
+from tacid.grammar import Grammar, Report, compile_catalogue, compile_schema, compiled_catalogue
 from tacid.jsontext import loads
 from tacid.reply.reader import ReplyReader, TextReader
 from tacid.schema.validate import Validators
@@ -24,7 +27,8 @@ class Plan:
     """One generation of a turn: prompt, grammar and reader are made from the same ``catalogue``.
 
     ``grammar`` is none for a plain chat, ``raw`` the client's own. ``widened`` holds the tools whose grammar is wider
-    than their schema, ``None`` for the answer.
+    than their schema, ``None`` for the answer. ``compiling`` is the seconds that the grammar took, none where it was
+    kept from an earlier turn or there is none.
     """
 
     request: TurnRequest
@@ -33,6 +37,7 @@ class Plan:
     grammar: Grammar | None
     validators: Validators
     widened: frozenset[str | None] = field(default_factory=frozenset)
+    compiling: float | None = None
 
     @property
     def report(self) -> Report:
@@ -73,28 +78,37 @@ class Plan:
         return ()
 
 
-def plan_turn(request: TurnRequest, *, without: Collection[str] = (), choice: Choice | None = None) -> Plan:
-    """The plan of one generation; tools in ``without`` are no longer offered.
+async def plan_turn(request: TurnRequest, *, without: Collection[str] = (), choice: Choice | None = None) -> Plan:
+    """The plan of one generation; tools in ``without`` are no longer offered. Compiles in a thread.
 
     Raises ``CatalogueError`` where a call is required and no tool is offered, ``GrammarError``.
     """
     choice = choice or request.choice
     offered = Catalogue(tuple(tool for tool in request.catalogue if tool.name not in without))
+    started = time.perf_counter()
+    grammar: Grammar | None = None
     if not len(offered) or choice.mode == "none":
         if choice.mode in ("required", "named"):
             raise CatalogueError("A call is required, but no tool is offered; offer one.")
-        grammar = compile_schema(request.answer) if request.answer is not None else None
-        return Plan(request, Catalogue(), AUTO, grammar, _validators(request, Catalogue()), _widened(grammar))
-    grammar = compile_catalogue(
-        offered,
-        choice=choice,
-        max_calls=min(request.max_calls, MAX_CALLS),
-        alone=frozenset(request.execute),
-        answer=request.answer,
-    )
+        if request.answer is not None:
+            grammar = await asyncio.to_thread(compile_schema, request.answer)
+        took = time.perf_counter() - started if grammar is not None else None
+        catalogue = Catalogue()
+        return Plan(request, catalogue, AUTO, grammar, _validators(request, catalogue), _widened(grammar), took)
+    settings: dict[str, Any] = {
+        "choice": choice,
+        "max_calls": min(request.max_calls, MAX_CALLS),
+        "alone": frozenset(request.execute),
+        "answer": request.answer,
+    }
+    grammar = compiled_catalogue(offered, **settings)
+    took = None
+    if grammar is None:
+        grammar = await asyncio.to_thread(compile_catalogue, offered, **settings)
+        took = time.perf_counter() - started
     left_out = {tool.tool for tool in grammar.report.left_out}
     catalogue = Catalogue(tuple(tool for tool in offered if tool.name not in left_out))
-    return Plan(request, catalogue, choice, grammar, _validators(request, catalogue), _widened(grammar))
+    return Plan(request, catalogue, choice, grammar, _validators(request, catalogue), _widened(grammar), took)
 
 
 def _validators(request: TurnRequest, catalogue: Catalogue) -> Validators:

@@ -55,7 +55,8 @@ class TurnResult:
     tokens about which the grammar left no choice; ``timings`` are the engine's own, in milliseconds; ``retries``
     counts replies that failed their check and were sampled again, ``problems`` says why. ``invalid``: the ids of calls
     that failed twice and were handed on, each with what is wrong ("" stands for the answer). ``hops`` counts calls
-    that were carried out unseen. ``stop`` is the client's stop text that ended the answer.
+    that were carried out unseen. ``stop`` is the client's stop text that ended the answer. ``compiling`` is the
+    seconds that the grammar took, none where it was kept from an earlier turn.
     """
 
     completions: tuple[Completion, ...]
@@ -68,6 +69,7 @@ class TurnResult:
     invalid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hops: int = 0
     stop: str | None = None
+    compiling: float | None = None
 
     @property
     def completion(self) -> Say | Call | Truncated:

@@ -1,0 +1,194 @@
+"""One reply over HTTP, streamed or whole, for any wire; a client that goes away ends the work at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tacid.api import sse
+from tacid.api.faults import fault_of
+from tacid.api.request import About, StreamEncoder, Wire, WireEvent
+from tacid.api.service import Service, Who, told
+from tacid.errors import RequestError
+from tacid.jsontext import loads
+from tacid.turn.request import TurnResult
+
+#: Proxies are asked to pass a stream on as it comes.
+STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+
+_T = TypeVar("_T")
+
+
+class ClientGone(Exception):
+    """Nobody is left to answer."""
+
+
+async def reply(request: Request, service: Service, wire: Wire) -> Response:
+    """The response to a request for a reply in one protocol. Raises ``TacidError`` before anything is sent."""
+    started = time.perf_counter()
+    chat = wire.parse(await json_body(request), service.limits)
+    about = await about_of(request, service, chat.model, started)
+    events = service.events(chat, who(request), started=started)
+    if chat.stream:
+        return await streamed(request, events, wire.stream(chat, about), wire.media_type)
+    return await whole(request, events, lambda result: wire.whole(chat, about, result))
+
+
+async def json_body(request: Request) -> dict[str, Any]:
+    """The body as a JSON object. Raises ``RequestError``."""
+    raw = await request.body()
+    if not raw.strip():
+        raise RequestError("The body is empty; send a JSON object.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RequestError(f"The body is not UTF-8 text (byte {error.start:,}); send JSON as UTF-8.") from None
+    body = loads(text, "The body")
+    if not isinstance(body, dict):
+        raise RequestError("The body is no JSON object; send one with the request's fields.")
+    return body
+
+
+def who(request: Request) -> Who:
+    """Who asks."""
+    peer = request.client.host if request.client is not None else None
+    return Who(getattr(request.state, "key", None), peer)
+
+
+async def about_of(request: Request, service: Service, model: str | None, started: float) -> About:
+    """What the reply will say about itself. Raises ``ModelUnknown``, ``EngineError``."""
+    served = await service.model(model)
+    note(request, model=served)
+    return About(uuid.uuid4().hex, int(time.time()), model or served, started)
+
+
+def note(request: Request, **what: object) -> None:
+    """Tell the log (see `tacid.api.doors`)."""
+    about = getattr(request.state, "tacid", None)
+    if isinstance(about, dict):
+        about.update(what)
+
+
+def json_response(body: Mapping[str, Any], status: int = 200) -> Response:
+    """A JSON body that every client can read, whatever text it holds."""
+    return Response(sse.json_line(dict(body)), status, media_type="application/json")
+
+
+async def whole(
+    request: Request, events: AsyncGenerator[WireEvent, None], body: Callable[[TurnResult], dict[str, Any]]
+) -> Response:
+    """The whole reply; the work ends if the client goes away."""
+    result = await while_there(request, last(events))
+    note(request, **told(result))
+    return json_response(body(result))
+
+
+async def last(events: AsyncGenerator[WireEvent, None]) -> TurnResult:
+    """The result of a turn."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, TurnResult):
+                return event
+    raise AssertionError("a turn ends with its result")
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """The outcome of ``work``, which is cancelled when the client goes away. Raises `ClientGone` then."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.create_task(_gone(request.receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientGone
+    finally:
+        gone.cancel()
+        task.cancel()
+        await asyncio.wait({gone, task})
+
+
+async def streamed(
+    request: Request, events: AsyncGenerator[WireEvent, None], encoder: StreamEncoder, media_type: str
+) -> Response:
+    """A stream that begins with its first event, so that an error before it has a status of its own."""
+    try:
+        first = await while_there(request, anext(events))
+    except BaseException:
+        await events.aclose()
+        raise
+    return EventStream(request, first, events, encoder, media_type)
+
+
+class EventStream(Response):
+    """Sends events as they come; ends them when the client goes away, seen within the event loop's next turn."""
+
+    def __init__(
+        self,
+        request: Request,
+        first: WireEvent,
+        events: AsyncGenerator[WireEvent, None],
+        encoder: StreamEncoder,
+        media_type: str,
+    ) -> None:
+        super().__init__(None, 200, {**STREAM_HEADERS, "content-type": media_type})
+        del self.headers["content-length"]
+        self._request = request
+        self._first = first
+        self._events = events
+        self._encoder = encoder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the stream (ASGI)."""
+        writer = asyncio.create_task(self._write(send))
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await asyncio.wait({writer, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if writer.done():
+                writer.result()
+        finally:
+            gone.cancel()
+            writer.cancel()
+            await asyncio.wait({gone, writer})
+            await self._events.aclose()
+
+    async def _write(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await self._send(send, self._first)
+        try:
+            async for event in self._events:
+                await self._send(send, event)
+        except Exception as error:
+            fault = fault_of(error)
+            note(self._request, outcome="failed", error=fault.message)
+            await send(_chunk(self._encoder.fault(fault)))
+            if fault.type == "server_error" and fault.code is None:
+                # Nobody foresaw it: the client knows enough, the log needs all of it.
+                await send(_chunk(b"", more=False))
+                raise
+        await send(_chunk(b"", more=False))
+
+    async def _send(self, send: Send, event: WireEvent) -> None:
+        if isinstance(event, TurnResult):
+            note(self._request, **told(event))
+        if data := self._encoder.event(event):
+            await send(_chunk(data))
+
+
+def _chunk(data: bytes, *, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": data, "more_body": more}
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+__all__ = ["ClientGone", "EventStream", "about_of", "json_body", "json_response", "note", "reply", "while_there", "who"]

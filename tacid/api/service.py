@@ -1,0 +1,373 @@
+"""The server's core: from a parsed request to the events of its turn, whatever protocol it came in."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from tacid.api.cards import ModelCard, card_of
+from tacid.api.offers import MachineOffers
+from tacid.api.request import Beat, ChatRequest, CompletionRequest, Limits, WireEvent
+from tacid.catalogue import Catalogue, load_catalogue
+from tacid.chat import Call, Message, ReplyEvent, Sampling, Say, SayDelta
+from tacid.config import Config
+from tacid.endpoints.backend import Backend, Served
+from tacid.endpoints.pool import Pool
+from tacid.engine.supervise import State
+from tacid.errors import EngineDied, GrammarRefused, ModelUnknown, RequestError, TooSlow
+from tacid.grammar import Report
+from tacid.jsontext import dumps, quote
+from tacid.metrics import Metrics
+from tacid.prompt.render import render
+from tacid.turn.full import run_full
+from tacid.turn.plan import plan_turn
+from tacid.turn.request import TurnRequest, TurnResult
+from tacid.turn.steps import Tally, sample
+
+#: Events that wait for a slow client before the engine waits too.
+MAX_AHEAD = 256
+#: Times that a turn is taken again because its engine ended before anything was sent.
+MAX_AGAIN = 1
+
+_LOG = logging.getLogger("tacid")
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who asks: the name of their key, if they gave one, and the address they ask from."""
+
+    key: str | None = None
+    peer: str | None = None
+
+    @property
+    def name(self) -> str:
+        """One word for the queue."""
+        return f"key {self.key}" if self.key is not None else f"peer {self.peer}"
+
+
+class Service:
+    """Everything behind the routes; use it as a context. Raises what `Backend` and ``load_catalogue`` raise."""
+
+    def __init__(self, config: Config, metrics: Metrics) -> None:
+        self.config = config
+        self.metrics = metrics
+        server = config.server
+        self.limits = Limits(
+            server.max_messages, server.max_tools, server.max_schema_bytes, server.max_nesting, server.max_tokens
+        )
+        self.own = load_catalogue(server.tools) if server.tools is not None else Catalogue()
+        self.offers = MachineOffers(config.machine)
+        backends = [Backend("engine", config.engine, config.model, on_change=self._changed)]
+        self.pool = Pool(backends, queue=server.queue, on_depth=metrics.queue_depth.set)
+        self._stack = AsyncExitStack()
+        self._card: ModelCard | None = None
+        self._restarted = False
+
+    @property
+    def name(self) -> str:
+        """The model, for people, before an engine is ready."""
+        backend = self.pool.backends[0]
+        return backend.pin.name if backend.pin is not None else str(backend.path or self.config.engine.url)
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            for backend in self.pool.backends:
+                await stack.enter_async_context(backend)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    def _changed(self, state: State) -> None:
+        _LOG.info("The engine: %s%s", state.name, f" ({state.reason})" if state.reason else "")
+        if state.name == "restarting":
+            self.metrics.engine_restarts.inc()
+
+    # Models
+
+    async def served(self, patience: float | None = None) -> Served:
+        """What the first ready engine serves. Raises ``EngineError`` where none is ready in time."""
+        return await self.pool.ready(self.config.engine.start_timeout if patience is None else patience)
+
+    async def card(self) -> ModelCard:
+        """The card of the served model. Raises ``EngineError``."""
+        served = await self.served()
+        if self._card is None or self._card.context != served.context:
+            self._card = await asyncio.to_thread(_card, served)
+        return self._card
+
+    async def cards(self) -> list[ModelCard]:
+        """The cards of the served model by each of its names."""
+        card = await self.card()
+        return [card, *(replace(card, name=name) for name in self.config.model.aliases if name != card.name)]
+
+    async def check_context(self, wanted: object) -> None:
+        """Raises ``RequestError`` where a client wants a longer context than is served."""
+        context = (await self.served()).context
+        if isinstance(wanted, int) and wanted > context:
+            raise RequestError(
+                f"num_ctx is {wanted:,}, but {context:,} tokens of context are served; leave it out, or raise "
+                "engine.context on the server.",
+                param="options.num_ctx",
+            )
+
+    async def model(self, asked: str | None) -> str:
+        """The served model's name for a name that a client gave. Raises ``ModelUnknown`` that says what there is."""
+        name = (await self.served()).endpoint.model
+        if asked is None or self.is_served(asked, name):
+            return name
+        raise ModelUnknown(f"There is no model {quote(asked[:200], shown=True)} here; there is {name}.")
+
+    def is_served(self, asked: str, name: str) -> bool:
+        """Whether ``asked`` means the served model ``name``: itself, its pin's further names, an alias."""
+        asked = asked.removesuffix(":latest")
+        target = self.config.model.aliases.get(asked, asked)
+        pin = next((b.pin for b in self.pool.backends if b.pin is not None), None)
+        known = {name, self.config.model.name, *(pin.aliases if pin is not None else ())}
+        return target in known
+
+    # Turns
+
+    async def events(
+        self, chat: ChatRequest, who: Who, *, started: float | None = None
+    ) -> AsyncGenerator[WireEvent, None]:
+        """The events of a turn, `Beat` among them while nothing comes; the last is its `TurnResult`.
+
+        Closing it ends the turn and the engine's work on it. Raises ``TacidError``.
+        """
+        async with aclosing(self._beating(self._turn(chat, who), started)) as events:
+            async for event in events:
+                yield event
+
+    async def completion_events(
+        self, request: CompletionRequest, who: Who, *, started: float | None = None
+    ) -> AsyncGenerator[WireEvent, None]:
+        """The same for a raw continuation of a text."""
+        async with aclosing(self._beating(self._continuation(request, who), started)) as events:
+            async for event in events:
+                yield event
+
+    async def count(self, chat: ChatRequest, who: Who) -> int:
+        """The tokens of the prompt that a request would have."""
+        served = await self.served()
+        turn = await self._request(chat, who, served)
+        plan = await plan_turn(turn)
+        return len(await served.endpoint.tokens(_prompt(turn, plan.catalogue, served)))
+
+    async def _beating(
+        self, work: AsyncGenerator[ReplyEvent | TurnResult, None], started: float | None
+    ) -> AsyncGenerator[WireEvent, None]:
+        """``work`` in a task of its own, bounded in time, with a sign of life whenever nothing comes."""
+        started = time.perf_counter() if started is None else started
+        ahead: asyncio.Queue[ReplyEvent | TurnResult | BaseException | None] = asyncio.Queue(MAX_AHEAD)
+        limit = self.config.server.request_timeout
+
+        async def pump() -> None:
+            try:
+                async with asyncio.timeout(limit), aclosing(work):
+                    async for event in work:
+                        await ahead.put(event)
+                await ahead.put(None)
+            except TimeoutError:
+                await ahead.put(TooSlow(f"The reply took more than {limit:g} seconds; ask for less at once."))
+            except Exception as error:
+                await ahead.put(error)
+
+        task = asyncio.create_task(pump())
+        try:
+            first = True
+            while True:
+                try:
+                    event = ahead.get_nowait()
+                except asyncio.QueueEmpty:
+                    try:
+                        async with asyncio.timeout(self.config.server.heartbeat):
+                            event = await ahead.get()
+                    except TimeoutError:
+                        yield Beat()
+                        continue
+                if event is None:
+                    return
+                if isinstance(event, BaseException):
+                    raise event
+                if first:
+                    first = False
+                    self.metrics.first_token_seconds.observe(time.perf_counter() - started)
+                if isinstance(event, TurnResult):
+                    self._count(event)
+                yield event
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _turn(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        patience = self.config.engine.start_timeout
+        for attempt in range(MAX_AGAIN + 1):
+            sent = False
+            try:
+                async with self.pool.lease(_keys(chat), who=who.name, patience=patience) as lease:
+                    request = await self._request(chat, who, lease.served)
+                    async with aclosing(run_full(lease.served.endpoint, request)) as events:
+                        async for event in events:
+                            sent = True
+                            yield event
+                return
+            except EngineDied:
+                # Where nothing was sent yet, nobody sees that it was another engine.
+                if sent or attempt == MAX_AGAIN:
+                    raise
+            except GrammarRefused as error:
+                if chat.grammar is None:
+                    raise
+                raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
+
+    async def _continuation(
+        self, request: CompletionRequest, who: Who
+    ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        patience = self.config.engine.start_timeout
+        tally = Tally()
+        said = ""
+        key = request.prompt if isinstance(request.prompt, str) else repr(request.prompt[:256])
+        async with self.pool.lease((_key(key[:2000]),), who=who.name, patience=patience) as lease:
+            endpoint = lease.served.endpoint
+            ids = (
+                list(request.prompt)
+                if not isinstance(request.prompt, str)
+                else await endpoint.client.tokenize(request.prompt, special=False)
+            )
+            sampling = self._sampling(request.sampling, request.max_tokens, lease.served)
+            try:
+                async with aclosing(sample(endpoint, ids, None, sampling, tally, raw=request.grammar)) as texts:
+                    async for text in texts:
+                        if text:
+                            said += text
+                            yield SayDelta(text)
+            except GrammarRefused as error:
+                if request.grammar is None:
+                    raise
+                raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
+        done = Say(said, complete=not tally.cut_off)
+        yield done
+        stop = tally.stop_word if tally.stop_word in sampling.stop else None
+        yield TurnResult((done,), tally.usage, 0, tally.timings, Report(), stop=stop)
+
+    async def _request(self, chat: ChatRequest, who: Who, served: Served) -> TurnRequest:
+        """The turn that a request asks for, with what the server and the machine add."""
+        added = await self.offers.added((who.key, chat.model))
+        only = chat.extra.get("allowed_tools")
+        tools = list(chat.tools)
+        if only is None:
+            for tool in (*self.own, *added.catalogue):
+                if tool.name in chat.tools:
+                    raise RequestError(
+                        f"The tool {quote(tool.name, shown=True)} is this server's own; give yours another name.",
+                        param="tools",
+                    )
+                tools.append(tool)
+        # What the machine adds stands first, where it changes least from request to request.
+        names = {tool.name for tool in added.catalogue}
+        tools.sort(key=lambda tool: tool.name not in names)
+        catalogue = Catalogue(tuple(tools))
+        if chat.grammar is not None and len(catalogue):
+            raise RequestError("A grammar of your own can't stand beside tools; leave one out.", param="grammar")
+        can_think = served.endpoint.family.thinking is not None
+        think = self.config.model.reasoning_tokens if can_think and chat.think is not False else 0
+        budget = chat.extra.get("thinking_budget")
+        offered = {tool.name for tool in catalogue}
+        return TurnRequest(
+            messages=chat.messages,
+            catalogue=catalogue,
+            facts=added.facts,
+            choice=chat.choice,
+            sampling=self._sampling(chat.sampling, chat.max_tokens, served),
+            checks={name: check for name, check in added.checks.items() if name in offered},
+            max_calls=chat.max_calls,
+            answer=chat.answer,
+            think=min(think, budget) if isinstance(budget, int) and budget > 0 else think,
+            execute={name: run for name, run in added.execute.items() if name in offered},
+            on_invalid=self.config.server.on_invalid,
+            grammar=chat.grammar,
+        )
+
+    def _sampling(self, asked: Sampling, max_tokens: int | None, served: Served) -> Sampling:
+        """What was asked for over what the model's publisher advises."""
+        changes: dict[str, Any] = {}
+        for field in fields(Sampling):
+            value = getattr(asked, field.name)
+            if field.name != "max_tokens" and value not in (None, ()):
+                changes[field.name] = value
+        most = min(self.config.server.max_tokens, served.context or self.config.server.max_tokens)
+        return replace(served.sampling, **changes, max_tokens=min(max_tokens or most, most))
+
+    def _count(self, result: TurnResult) -> None:
+        metrics, usage = self.metrics, result.usage
+        metrics.tokens(
+            prompt=usage.prompt, cached=usage.cached, completion=usage.completion, forced=result.forced_tokens
+        )
+        if result.compiling is not None:
+            metrics.grammar_compile_seconds.observe(result.compiling)
+        elif result.report.sizes:
+            metrics.grammar_cache_hits.inc()
+        for widening in result.report.widenings:
+            metrics.widening(widening.keyword)
+        metrics.retries.inc(result.retries)
+        metrics.invalid_calls.inc(len(result.invalid))
+
+
+def told(result: TurnResult) -> dict[str, Any]:
+    """What the doors' log is told of a turn (see `tacid.api.doors`)."""
+    calls = [(done, (done.id or "") not in result.invalid) for done in result.completions if isinstance(done, Call)]
+    return {"usage": result.usage, "calls": calls, "outcome": "invalid" if result.invalid else "ok"}
+
+
+def _prompt(turn: TurnRequest, catalogue: Catalogue, served: Served) -> Any:
+    return render(
+        turn.messages,
+        catalogue=catalogue,
+        family=served.endpoint.family,
+        facts=turn.facts,
+        choice=turn.choice,
+        answer=turn.answer,
+        several=turn.max_calls > 1,
+        think=turn.think > 0,
+    )
+
+
+def _card(served: Served) -> ModelCard:
+    endpoint = served.endpoint
+    thinking = endpoint.family.thinking is not None
+    if served.path is None:
+        return ModelCard(
+            endpoint.model, 0, "0" * 64, datetime.fromtimestamp(0, UTC), "unknown", 0, "unknown", served.context,
+            thinking=thinking,
+        )  # fmt: skip
+    return card_of(served.path, served.pin, name=endpoint.model, context=served.context, thinking=thinking)
+
+
+def _keys(chat: ChatRequest) -> tuple[str, ...]:
+    """What the prompt begins with, longest first: the conversation, and what stands before the first request."""
+    tools = _key(dumps([[tool.name, tool.parameters] for tool in chat.tools]))
+    lead: list[Message] = []
+    for message in chat.messages:
+        lead.append(message)
+        if message.role == "user":
+            break
+    return (_key(tools, *(f"{message.role}:{message.content}" for message in lead)), tools)
+
+
+def _key(*parts: str) -> str:
+    hashed = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        hashed.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return hashed.hexdigest()
+
+
+__all__ = ["Service", "Who", "told"]

@@ -1,0 +1,106 @@
+"""One engine behind the server: supervised, with what a turn needs to know of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacid.chat import Sampling
+from tacid.config import EngineConfig, ModelConfig
+from tacid.endpoints.local import LocalEndpoint
+from tacid.engine.find import find_engine
+from tacid.engine.pins import Pin
+from tacid.engine.process import Engine
+from tacid.engine.store import locate, pin_of
+from tacid.engine.supervise import State, Supervisor
+from tacid.errors import EngineError
+from tacid.prompt.families import FAMILIES, probe_family, thinks
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is known of an engine that is ready.
+
+    ``context`` is in tokens, for one slot; ``path`` the model's file where it is ours to read; ``sampling`` what the
+    model's publisher advises.
+    """
+
+    endpoint: LocalEndpoint
+    sampling: Sampling
+    slots: int
+    context: int
+    path: Path | None
+    pin: Pin | None
+    notices: tuple[str, ...] = ()
+
+
+class Backend:
+    """A supervised engine by a name; use it as a context.
+
+    Raises ``EngineMissing``, ``ModelError`` where there is nothing to start.
+    """
+
+    def __init__(
+        self, name: str, engine: EngineConfig, model: ModelConfig, *, on_change: Callable[[State], None] | None = None
+    ) -> None:
+        self.name = name
+        spec = find_engine(engine)
+        self.path: Path | None = None
+        self.pin: Pin | None = None
+        if spec.kind != "url":
+            self.path, self.pin = locate(model)
+        flash = self.pin.flash_attention if self.pin is not None else None
+        self.supervisor = Supervisor(spec, self.path, engine, flash_attention=flash, on_change=on_change)
+        self._served: tuple[Engine, Served] | None = None
+
+    async def __aenter__(self) -> Backend:
+        await self.supervisor.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.supervisor.__aexit__(*error)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked now."""
+        return self._served is not None and self._is_current(self._served[0])
+
+    @property
+    def served(self) -> Served:
+        """What is known of it, as of the last time that it was ready; `wait_ready` must have succeeded once."""
+        assert self._served is not None
+        return self._served[1]
+
+    async def wait_ready(self, patience: float | None) -> Served:
+        """What is known of the engine, once it is ready; ``patience`` is in seconds. Raises ``EngineError``."""
+        engine = await self.supervisor.wait_ready(patience)
+        if self._served is None or self._served[0] is not engine:
+            self._served = (engine, await self._known(engine))
+        return self._served[1]
+
+    def _is_current(self, engine: Engine) -> bool:
+        try:
+            return self.supervisor.engine is engine
+        except EngineError:
+            return False
+
+    async def _known(self, engine: Engine) -> Served:
+        pin = self.pin or (pin_of(engine.model) if engine.model is not None else None)
+        if self._served is not None and self.path is not None:
+            # The same file again, so the same markers and the same tokens.
+            before = self._served[1]
+            endpoint = replace(before.endpoint, client=engine.client, build=engine.build)
+            return replace(before, endpoint=endpoint, slots=engine.slots, context=engine.context)
+        path = self.path or (engine.model if engine.model is not None and engine.model.is_file() else None)
+        if pin is not None:
+            endpoint = LocalEndpoint(engine.client, FAMILIES[pin.family], pin.name, engine.build)
+            return Served(endpoint, pin.defaults(), engine.slots, engine.context, path, pin)
+        props = await engine.client.props()
+        bos = props.bos if await engine.client.adds_bos() else ""
+        family, notice = await probe_family(engine.client.apply_template, bos=bos, failures=(EngineError,))
+        name = engine.model.stem if engine.model is not None else "model"
+        endpoint = LocalEndpoint(engine.client, thinks(family, props.chat_template), name, engine.build)
+        return Served(
+            endpoint, Sampling(), engine.slots, engine.context, path, None, (notice,) if notice is not None else ()
+        )

@@ -1,0 +1,185 @@
+"""Which engine, and which of its slots, a turn gets: a free one that has read most of it, else a place in the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from tacid.endpoints.backend import Backend, Served
+from tacid.errors import Busy, EngineError
+
+#: Seconds after which somebody who was told that all is busy may ask again.
+RETRY_AFTER = 2.0
+#: Seconds between two looks, of one who waits, at whether there is an engine at all.
+LOOK = 1.0
+
+
+@dataclass
+class _Slot:
+    """A slot of an engine: who has it, and what it read last (keys of conversations, the most telling first)."""
+
+    backend: Backend
+    index: int
+    taken: bool = False
+    keys: tuple[str, ...] = ()
+    used: float = 0.0
+
+
+@dataclass(eq=False)
+class _Waiter:
+    """Somebody who waits for a slot to begin with ``keys``."""
+
+    keys: tuple[str, ...]
+    slot: asyncio.Future[_Slot]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A slot for as long as a turn takes."""
+
+    backend: str
+    served: Served
+
+
+class Pool:
+    """Engines that serve the same model, and the fair queue before them.
+
+    Who waits is served by turns: one request of each who waits, in the order in which they came. ``queue`` is how many
+    may wait; ``on_depth`` hears how many do.
+    """
+
+    def __init__(
+        self, backends: Iterable[Backend], *, queue: int, on_depth: Callable[[int], None] | None = None
+    ) -> None:
+        self.backends = tuple(backends)
+        self._queue = queue
+        self._on_depth = on_depth or (lambda _: None)
+        self._slots: dict[tuple[str, int], _Slot] = {}
+        self._waiting: OrderedDict[str, deque[_Waiter]] = OrderedDict()
+        self._clock = itertools.count(1)
+
+    @property
+    def depth(self) -> int:
+        """How many wait."""
+        return sum(len(queue) for queue in self._waiting.values())
+
+    async def ready(self, patience: float | None) -> Served:
+        """The first engine that is ready. Raises the first one's error where none is in time."""
+        for backend in self.backends:
+            if backend.ready:
+                return backend.served
+        tasks = [asyncio.create_task(backend.wait_ready(patience)) for backend in self.backends]
+        try:
+            failed: BaseException | None = None
+            for done in asyncio.as_completed(tasks):
+                try:
+                    return await done
+                except EngineError as error:
+                    failed = failed or error
+            assert failed is not None
+            raise failed
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    @asynccontextmanager
+    async def lease(self, keys: Sequence[str], *, who: str = "", patience: float | None) -> AsyncGenerator[Lease, None]:
+        """A slot, as long as the context lasts.
+
+        ``keys`` say what the turn's prompt begins with, the most telling first; the slot that read the same last is
+        preferred. ``who`` is whose turn it is in the queue; ``patience`` the seconds to wait for an engine that isn't
+        ready. Raises ``Busy`` where too many wait, ``EngineDied``, ``EngineStartError``.
+        """
+        await self.ready(patience)
+        slot = self._free(keys) if not self._waiting else None
+        if slot is not None:
+            slot.taken = True
+        else:
+            slot = await self._wait(keys, who, patience)
+        slot.keys = tuple(keys)
+        try:
+            served = slot.backend.served
+            endpoint = replace(served.endpoint, slot=slot.index)
+            yield Lease(slot.backend.name, replace(served, endpoint=endpoint))
+        finally:
+            self._give_back(slot)
+
+    def _give_back(self, slot: _Slot) -> None:
+        slot.taken = False
+        slot.used = next(self._clock)
+        self._serve()
+
+    async def _wait(self, keys: Sequence[str], who: str, patience: float | None) -> _Slot:
+        if self.depth >= self._queue:
+            raise Busy(
+                f"{self.depth:,} requests wait already, as many as may; try again in a moment.",
+                retry_after=RETRY_AFTER,
+            )
+        waiter = _Waiter(tuple(keys), asyncio.get_running_loop().create_future())
+        self._waiting.setdefault(who, deque()).append(waiter)
+        self._on_depth(self.depth)
+        try:
+            while True:
+                done, _ = await asyncio.wait({waiter.slot}, timeout=LOOK)
+                if done:
+                    return waiter.slot.result()
+                # No slot became free in the usual way: an engine may have come back, or all may be gone.
+                await self.ready(patience)
+                self._serve()
+        except BaseException:
+            if waiter.slot.done():
+                self._give_back(waiter.slot.result())
+            raise
+        finally:
+            queue = self._waiting.get(who)
+            if queue is not None and waiter in queue:
+                queue.remove(waiter)
+                if not queue:
+                    del self._waiting[who]
+            self._on_depth(self.depth)
+
+    def _serve(self) -> None:
+        """Hand free slots to those who wait, by turns."""
+        for who in list(self._waiting):
+            waiter = self._waiting[who][0]
+            slot = self._free(waiter.keys)
+            if slot is None:
+                return
+            slot.taken = True
+            waiter.slot.set_result(slot)
+            self._waiting[who].popleft()
+            if self._waiting[who]:
+                self._waiting.move_to_end(who)
+            else:
+                del self._waiting[who]
+
+    def _free(self, keys: Sequence[str]) -> _Slot | None:
+        """The best free slot of the engines that are ready."""
+        best: tuple[tuple[int, float, float], _Slot] | None = None
+        for backend in self.backends:
+            if not backend.ready:
+                continue
+            slots = [self._slot(backend, index) for index in range(backend.served.slots)]
+            busy = sum(slot.taken for slot in slots) / len(slots)
+            for slot in slots:
+                if slot.taken:
+                    continue
+                shared = next((len(keys) - place for place, key in enumerate(keys) if key in slot.keys), 0)
+                rank = (-shared, busy, slot.used)
+                if best is None or rank < best[0]:
+                    best = (rank, slot)
+        return best[1] if best is not None else None
+
+    def _slot(self, backend: Backend, index: int) -> _Slot:
+        key = (backend.name, index)
+        if key not in self._slots:
+            self._slots[key] = _Slot(backend, index)
+        return self._slots[key]
+
+
+__all__ = ["Lease", "Pool"]
