@@ -211,7 +211,8 @@ def _add_anthropic(app: FastAPI, service: Service) -> None:
 
 
 def _add_ollama(app: FastAPI, service: Service) -> None:
-    @app.api_route("/", methods=["GET", "HEAD"], summary="Ollama: a sign of life", response_class=PlainTextResponse)
+    @app.head("/", include_in_schema=False)
+    @app.get("/", summary="Ollama: a sign of life", response_class=PlainTextResponse)
     async def root() -> Response:
         return PlainTextResponse(show.RUNNING)
 

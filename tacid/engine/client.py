@@ -90,6 +90,7 @@ class EngineClient:
         post_mortem: Callable[[], Awaitable[str | None]] | None = None,
     ) -> None:
         self.url = url
+        self.key = key
         self.name = name[:1].upper() + name[1:]
         self.silence = silence
         self.signs = Signs()

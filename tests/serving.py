@@ -1,0 +1,84 @@
+"""The whole server on a loopback port, in a thread of its own, so that clients of any kind can be tried against it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from tacid.api.app import build
+from tacid.api.doors import UVICORN
+from tacid.api.logs import Lines
+from tacid.api.service import Service
+from tacid.config import Config
+from tacid.engine.process import Engine
+from tacid.metrics import Metrics
+
+
+class Served:
+    """A running server: its address, its service and figures, and the lines of its log."""
+
+    def __init__(self, config: Config) -> None:
+        self.metrics = Metrics()
+        self.service = Service(config, self.metrics)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._lines = Lines(self._log.fileno())
+        app = build(config, self.service, self.metrics, log=self._lines)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._socket.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        settings: dict[str, Any] = {**UVICORN, "timeout_graceful_shutdown": 2}
+        self._server = uvicorn.Server(uvicorn.Config(app, **settings))
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def start(self) -> None:
+        """Begin to serve; returns when requests are taken."""
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise RuntimeError("the server ended at its start")
+            threading.Event().wait(0.01)
+
+    def stop(self) -> None:
+        """End it and wait for that."""
+        self._server.should_exit = True
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        self._lines.close()
+        self._log.close()
+        self._socket.close()
+
+    def log(self) -> list[dict[str, Any]]:
+        """What was logged so far."""
+        return [json.loads(line) for line in os.pread(self._log.fileno(), 1 << 24, 0).splitlines()]
+
+
+@contextmanager
+def serving(config: Config) -> Iterator[Served]:
+    """A server for as long as the context lasts."""
+    server = Served(config)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def joined(engine: Engine, **sections: dict[str, Any]) -> Config:
+    """A configuration whose engine is one that runs already; further settings by section."""
+    own = {"url": engine.client.url, "key": engine.client.key, **sections.pop("engine", {})}
+    return Config.model_validate({"engine": own, **sections})
+
+
+__all__ = ["Served", "joined", "serving"]
