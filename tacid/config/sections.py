@@ -91,7 +91,10 @@ class EngineConfig(Section):
         None, ge=16, le=4096, description="Tokens read in one go; default: as many as are read within a second."
     )
     memory_limit: int | None = Field(
-        None, ge=64, le=16_777_216, description="MiB of memory that the engine may take; default: no limit."
+        None,
+        ge=64,
+        le=16_777_216,
+        description="MiB that the engine may allocate; default: 7/8 of the machine's, none where a cgroup limits it.",
     )
     extra_args: tuple[str, ...] = Field((), description="Further arguments for llama-server.")
     start_timeout: float = Field(120.0, gt=0, description="Seconds until a started engine must be ready.")

@@ -237,7 +237,7 @@ class Supervisor:
 async def _gone(engine: Engine) -> str:
     """Wait until nothing listens any more where an engine that isn't ours was."""
     while True:
-        if not await engine.client.reachable():
+        if not await engine.client.is_there():
             return f"nothing answers at {engine.client.url}"
         await asyncio.sleep(LOOK)
 

@@ -90,7 +90,7 @@ class Watch:
         return None
 
     async def _has_ended(self) -> bool:
-        return not (self._engine.alive if self._engine.ours else await self._client.reachable())
+        return not (self._engine.alive if self._engine.ours else await self._client.is_there())
 
     def _patience(self) -> float:
         patience = PATIENCE + self._started

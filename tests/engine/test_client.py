@@ -9,7 +9,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 import pytest
 
 from tacid.chat import Message, Sampling
-from tacid.engine.client import EngineClient, Piece, completion_body
+from tacid.engine.body import completion_body
+from tacid.engine.client import EngineClient, Piece
 from tacid.engine.process import Engine
 from tacid.errors import ContextExceeded, EngineDied, EngineError, GrammarRefused
 

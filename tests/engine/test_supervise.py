@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import pytest
 from tacid.chat import Sampling
 from tacid.config import EngineConfig
 from tacid.engine import supervise
+from tacid.engine.client import Piece
 from tacid.engine.find import EngineSpec
 from tacid.engine.memory import in_limited_cgroup, memory_limit
 from tacid.engine.process import Engine, start_engine
@@ -32,6 +34,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.model]
 SMALL = EngineConfig(context=4096, threads=1, probe_after=1.0)
 #: Seconds for a start on a machine that does other work as well; the bounds that are promised stand beside it.
 START = 20.0
+#: Random weights write bytes that are no UTF-8, at which llama-server (b10434) refuses to go on; letters never are.
+LETTERS = "root ::= [a-z ]+"
 
 
 class Heard(list[State]):
@@ -52,11 +56,15 @@ async def kept(
     assert supervisor.state.name == "stopped"
 
 
+def endless(tokens: int) -> Sampling:
+    """Sampling that only ends at its limit: SmolLM2's two tokens that end a text never come."""
+    return Sampling(max_tokens=tokens, temperature=1.0, seed=1, logit_bias=((0, -math.inf), (2, -math.inf)))
+
+
 async def written(engine: Engine, prompt: str = "x", tokens: int = 2) -> float:
     """Complete a prompt; how many of its tokens the engine had to read."""
     read = -1.0
-    sampling = Sampling(max_tokens=tokens, temperature=1.0, seed=1)
-    async with aclosing(engine.client.complete([prompt], grammar=None, sampling=sampling)) as pieces:
+    async with aclosing(engine.client.complete([prompt], grammar=LETTERS, sampling=endless(tokens))) as pieces:
         async for piece in pieces:
             if piece.end is not None:
                 read = piece.end.timings["prompt_n"]
@@ -110,10 +118,9 @@ async def test_a_request_in_flight_is_told_and_the_next_one_is_served(
             if phase == "prefill" and 0 < done < total:
                 kill(engine)
 
-        sampling = Sampling(max_tokens=3000, temperature=1.0, seed=1)
         with pytest.raises(EngineDied, match=r"ended in the middle of the reply: it was killed \(SIGKILL\)"):
             async with aclosing(
-                engine.client.complete([prompt], grammar=None, sampling=sampling, on_progress=read)
+                engine.client.complete([prompt], grammar=LETTERS, sampling=endless(3000), on_progress=read)
             ) as pieces:
                 async for _ in pieces:
                     assert phase == "completion"
@@ -160,12 +167,16 @@ async def test_an_idle_engine_is_asked_for_a_token_and_loses_no_cache(
         await until(lambda: signs.held, 5.0)  # nobody but the prober asked
         assert await written(engine, "first " * 300, tokens=40) > 290
         assert await written(engine, "word " * 400, tokens=40) > 390
-        (first, second) = [signs.held[slot] for slot in list(signs.held)[-2:]]
-        assert (first.tokens, second.tokens) == (301 + 39, 401 + 39) or first.tokens < second.tokens
-        for _ in range(3):
-            last = signs.last
-            await until(lambda last=last: signs.last > last, 5.0)
-        assert list(signs.held.values())[-1] == second
+        held = dict(signs.held)
+        (last, holding) = list(held.items())[-1]
+        before = (await engine.client.slots())[last]
+        assert before["n_prompt_tokens"] == holding.tokens > 400 + 38
+        seen = signs.last
+        await until(lambda: signs.last > seen + 0.2, 5.0)
+        after = (await engine.client.slots())[last]
+        assert after["id_task"] > before["id_task"], "the prober asked this slot"
+        assert after["n_prompt_tokens"] == before["n_prompt_tokens"]
+        assert dict(signs.held) == held
         assert await written(engine, "word " * 400, tokens=1) == 1
         assert await written(engine, "first " * 300, tokens=1) == 1
         assert heard.names == ["ready"]
@@ -188,7 +199,7 @@ async def test_a_slow_engine_that_gets_on_is_not_taken_for_a_wedge(engine_spec: 
 
 
 async def test_an_engine_that_sleeps_when_idle_is_not_kept_awake(engine_spec: EngineSpec, random_model: Path) -> None:
-    config = SMALL.model_copy(update={"probe_after": 0.1, "extra_args": ("--sleep-idle-seconds=1",)})
+    config = SMALL.model_copy(update={"probe_after": 0.1, "extra_args": ("--sleep-idle-seconds", "1")})
     async with kept(engine_spec, random_model, config) as (supervisor, heard):
         engine = await supervisor.wait_ready(START)
         last = engine.client.signs.last
@@ -287,17 +298,36 @@ async def test_an_engine_that_is_not_ours_goes_and_comes_back_and_is_never_ended
         assert heard.names[:5] == ["restarting", "ready", "wedged", "ready", "restarting"]
 
 
+async def test_an_engine_that_a_grammar_has_wedged_is_ended_and_the_next_request_is_served(
+    engine_spec: EngineSpec, random_model: Path
+) -> None:
+    async with kept(engine_spec, random_model) as (supervisor, _):
+        engine = await supervisor.wait_ready(START)
+        await written(engine, "word " * 500)
+        # No grammar of ours can be so; it is the engine's own way to hang, with /health at 200.
+        stream = engine.client.complete(
+            ["x"], grammar="root ::= ([a-z]{0,40}){0,40}", sampling=Sampling(max_tokens=50, seed=1)
+        )
+        request = asyncio.create_task(_drained(stream))
+        await until(lambda: supervisor.state.name != "ready" or request.done())
+        with pytest.raises(EngineDied, match="it was wedged"):
+            await request
+        assert await written(await supervisor.wait_ready(START)) > 0
+
+
+async def _drained(stream: AsyncGenerator[Piece, None]) -> None:
+    async with aclosing(stream) as pieces:
+        async for _ in pieces:
+            pass
+
+
 async def test_a_grammar_whose_reading_runs_away_is_stopped_at_the_limit(
     engine_spec: EngineSpec, random_model: Path
 ) -> None:
     config = SMALL.model_copy(update={"memory_limit": 300, "context": 512})
     async with start_engine(engine_spec, random_model, config) as engine:
         with pytest.raises((GrammarRefused, EngineDied)):
-            async with aclosing(
-                engine.client.complete(["x"], grammar='root ::= "a"{3,1}', sampling=Sampling(max_tokens=3))
-            ) as pieces:
-                async for _ in pieces:
-                    pass
+            await _drained(engine.client.complete(["x"], grammar='root ::= "a"{3,1}', sampling=Sampling(max_tokens=3)))
         limits = Path(f"/proc/{engine.pid}/limits")
         if engine.alive and limits.exists():
             assert await written(engine) > 0
@@ -333,6 +363,7 @@ import asyncio, sys
 from pathlib import Path
 from tacid.config import EngineConfig
 from tacid.engine import supervise
+from tacid.engine.client import Piece
 from tacid.engine.find import EngineSpec
 from tacid.engine.supervise import Supervisor
 
