@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, TypeAlias
 
-from tacid.catalogue import Catalogue, Schema
+from tacid.catalogue import Catalogue, Schema, Tool
 from tacid.jsontext import dumps, escape_char, shown_escaped
 from tacid.prompt.examples import Example, call_examples, say
 from tacid.prompt.shown import tool_line
+
+#: Catalogues whose words are kept.
+CACHED = 64
 
 Part: TypeAlias = Literal["catalogue", "facts", "rule", "examples", "caller"]
 
@@ -93,7 +98,26 @@ def worded(words: Words, *, answer: Schema | None = None, several: bool = False)
 
 def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
     """Calls and answers by turns, as many of the one as of the other, as far as the catalogue gives them."""
-    calls = list(call_examples(catalogue, words.calls))
+    return _balanced(words, _key(catalogue))
+
+
+def _key(catalogue: Catalogue) -> str:
+    """The catalogue as JSON text: what is made of it is kept under this."""
+    return json.dumps([[tool.name, tool.description, tool.parameters] for tool in catalogue])
+
+
+def _tools(key: str) -> Catalogue:
+    return Catalogue(tuple(Tool(*entry) for entry in json.loads(key)))
+
+
+@lru_cache(maxsize=CACHED)
+def _lines(key: str) -> str:
+    return "\n".join(map(tool_line, _tools(key)))
+
+
+@lru_cache(maxsize=CACHED)
+def _balanced(words: Words, key: str) -> tuple[Example, ...]:
+    calls = list(call_examples(_tools(key), words.calls))
     if words.last == "call":
         # Small models follow the nearest example most: the one that matters most (call_examples' first) stands last.
         calls.reverse()
@@ -106,7 +130,7 @@ def system_text(words: Words, catalogue: Catalogue, facts: Sequence[str], caller
     """The body of the system turn when tools are offered. The same input gives the same bytes."""
     shown = () if words.as_turns else balanced_examples(words, catalogue)
     parts: dict[Part, str] = {
-        "catalogue": words.catalogue.replace("{}", "\n".join(map(tool_line, catalogue))),
+        "catalogue": words.catalogue.replace("{}", _lines(_key(catalogue))),
         "facts": words.facts.replace("{}", "\n".join(map(_line, facts))) if facts else "",
         "rule": words.rule,
         "examples": words.examples.replace("{}", "\n".join(_example(words, one) for one in shown)) if shown else "",
