@@ -8,11 +8,13 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from tacid.api.app import build
 from tacid.api.doors import UVICORN
@@ -24,14 +26,15 @@ from tacid.metrics import Metrics
 
 
 class Served:
-    """A running server: its address, its service and figures, and the lines of its log."""
+    """A running server: its address, its service and figures, and the lines of its log; ``wrap`` goes around it."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, wrap: Callable[[ASGIApp], ASGIApp] | None = None) -> None:
         self.metrics = Metrics()
         self.service = Service(config, self.metrics)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._lines = Lines(self._log.fileno())
         app = build(config, self.service, self.metrics, log=self._lines)
+        app = wrap(app) if wrap is not None else app
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
@@ -58,6 +61,11 @@ class Served:
         self._lines.close()
         self._log.close()
         self._socket.close()
+
+    def cpu(self) -> float:
+        """Seconds of processor time that the server's thread took so far."""
+        assert self._thread.ident is not None
+        return time.clock_gettime(time.pthread_getcpuclockid(self._thread.ident))
 
     def log(self) -> list[dict[str, Any]]:
         """What was logged so far."""
