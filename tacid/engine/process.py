@@ -260,6 +260,8 @@ class _Child:
         # Variables of the same name as flags would set what we don't know of.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LLAMA_")}
         environment["LLAMA_API_KEY"] = key
+        # An engine that aborts would have a debugger print its stack, for seconds, and leave that one's core behind.
+        environment.setdefault("GGML_NO_BACKTRACE", "1")
         if not environment.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}:
             environment["GOMP_SPINCOUNT"] = SPINS
         process = await asyncio.create_subprocess_exec(
