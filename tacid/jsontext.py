@@ -29,6 +29,7 @@ MAX_BYTES = 16 * 1024 * 1024
 #: Paths of descriptors that this process was given open.
 _GIVEN = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/[0-9]+")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MUST_ESCAPE = re.compile('["\\\\\x00-\x1f\ud800-\udfff]')
 
 
@@ -59,6 +60,8 @@ def shown_escaped(char: str) -> bool:
 
 def quote(text: str, *, shown: bool = False) -> str:
     """The JSON string of a text, quotes included; with ``shown`` as the prompt writes it."""
+    if text.isascii() and not (shown and ("<" in text or "\x7f" in text)):
+        return json.dumps(text)
     body = "".join(escape_char(c) if must_escape(c) or (shown and shown_escaped(c)) else c for c in text)
     return f'"{body}"'
 
@@ -68,12 +71,15 @@ def dumps(value: Any, *, shown: bool = False) -> str:
 
     Raises ``ValueError`` for NaN and infinities, ``TypeError`` for what is no JSON value.
     """
+    if not shown:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text if text.isascii() else _SURROGATE.sub(lambda found: escape_char(found[0]), text)
     if isinstance(value, str):
-        return quote(value, shown=shown)
+        return quote(value, shown=True)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{quote(k, shown=shown)}:{dumps(v, shown=shown)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{quote(k, shown=True)}:{dumps(v, shown=True)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(dumps(v, shown=shown) for v in value) + "]"
+        return "[" + ",".join(dumps(v, shown=True) for v in value) + "]"
     return json.dumps(value, allow_nan=False)
 
 

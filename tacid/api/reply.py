@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tacid.api import sse
+from tacid.api.events import Events
 from tacid.api.faults import fault_of
 from tacid.api.request import About, StreamEncoder, Wire, WireEvent
 from tacid.api.service import Service, Who, told
@@ -23,6 +24,9 @@ from tacid.turn.request import TurnResult
 
 #: Proxies are asked to pass a stream on as it comes.
 STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+
+#: Bytes that leave a stream in one write.
+MAX_TOGETHER = 64 * 1024
 
 _T = TypeVar("_T")
 
@@ -82,16 +86,14 @@ def json_response(body: Mapping[str, Any], status: int = 200) -> Response:
     return Response(sse.json_line(dict(body)), status, media_type="application/json")
 
 
-async def whole(
-    request: Request, events: AsyncGenerator[WireEvent, None], body: Callable[[TurnResult], dict[str, Any]]
-) -> Response:
+async def whole(request: Request, events: Events, body: Callable[[TurnResult], dict[str, Any]]) -> Response:
     """The whole reply; the work ends if the client goes away."""
     result = await while_there(request, last(events))
     note(request, **told(result))
     return json_response(body(result))
 
 
-async def last(events: AsyncGenerator[WireEvent, None]) -> TurnResult:
+async def last(events: Events) -> TurnResult:
     """The result of a turn."""
     async with aclosing(events):
         async for event in events:
@@ -115,9 +117,7 @@ async def while_there(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
         await asyncio.wait({gone, task})
 
 
-async def streamed(
-    request: Request, events: AsyncGenerator[WireEvent, None], encoder: StreamEncoder, media_type: str
-) -> Response:
+async def streamed(request: Request, events: Events, encoder: StreamEncoder, media_type: str) -> Response:
     """A stream that begins with its first event, so that an error before it has a status of its own."""
     try:
         first = await while_there(request, anext(events))
@@ -134,7 +134,7 @@ class EventStream(Response):
         self,
         request: Request,
         first: WireEvent,
-        events: AsyncGenerator[WireEvent, None],
+        events: Events,
         encoder: StreamEncoder,
         media_type: str,
     ) -> None:
@@ -161,25 +161,32 @@ class EventStream(Response):
 
     async def _write(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await self._send(send, self._first)
+        data = self._encoded(self._first)
         try:
+            if data and not self._events.ready:
+                await send(_chunk(data))
+                data = b""
             async for event in self._events:
-                await self._send(send, event)
+                data += self._encoded(event)
+                # What is there already leaves together: a busy server writes less often, an idle one at once.
+                if data and (not self._events.ready or len(data) > MAX_TOGETHER):
+                    await send(_chunk(data))
+                    data = b""
         except Exception as error:
             fault = fault_of(error)
             note(self._request, outcome="failed", error=fault.message)
-            await send(_chunk(self._encoder.fault(fault)))
+            await send(_chunk(data + self._encoder.fault(fault)))
+            data = b""
             if fault.type == "server_error" and fault.code is None:
                 # Nobody foresaw it: the client knows enough, the log needs all of it.
                 await send(_chunk(b"", more=False))
                 raise
-        await send(_chunk(b"", more=False))
+        await send(_chunk(data, more=False))
 
-    async def _send(self, send: Send, event: WireEvent) -> None:
+    def _encoded(self, event: WireEvent) -> bytes:
         if isinstance(event, TurnResult):
             note(self._request, **told(event))
-        if data := self._encoder.event(event):
-            await send(_chunk(data))
+        return self._encoder.event(event)
 
 
 def _chunk(data: bytes, *, more: bool = True) -> dict[str, Any]:

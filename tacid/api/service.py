@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, fields, replace
@@ -13,15 +12,16 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from tacid.api.cards import ModelCard, card_of
+from tacid.api.events import Events
 from tacid.api.offers import MachineOffers
-from tacid.api.request import Beat, ChatRequest, CompletionRequest, Limits, WireEvent
+from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.catalogue import Catalogue, load_catalogue
 from tacid.chat import Call, Message, ReplyEvent, Sampling, Say, SayDelta
 from tacid.config import Config
 from tacid.endpoints.backend import Backend, Served
 from tacid.endpoints.pool import Pool
 from tacid.engine.supervise import State
-from tacid.errors import EngineDied, GrammarRefused, ModelUnknown, RequestError, TooSlow
+from tacid.errors import EngineDied, GrammarRefused, ModelUnknown, RequestError
 from tacid.grammar import Report
 from tacid.jsontext import dumps, quote
 from tacid.metrics import Metrics
@@ -31,8 +31,6 @@ from tacid.turn.plan import plan_turn
 from tacid.turn.request import TurnRequest, TurnResult
 from tacid.turn.steps import Tally, sample
 
-#: Events that wait for a slow client before the engine waits too.
-MAX_AHEAD = 256
 #: Times that a turn is taken again because its engine ended before anything was sent.
 MAX_AGAIN = 1
 
@@ -136,24 +134,24 @@ class Service:
 
     # Turns
 
-    async def events(
-        self, chat: ChatRequest, who: Who, *, started: float | None = None
-    ) -> AsyncGenerator[WireEvent, None]:
-        """The events of a turn, `Beat` among them while nothing comes; the last is its `TurnResult`.
+    def events(self, chat: ChatRequest, who: Who, *, started: float | None = None) -> Events:
+        """The events of a turn; the last is its `TurnResult`. Closing it ends the turn and the engine's work on it."""
+        return self._events(self._turn(chat, who), started)
 
-        Closing it ends the turn and the engine's work on it. Raises ``TacidError``.
-        """
-        async with aclosing(self._beating(self._turn(chat, who), started)) as events:
-            async for event in events:
-                yield event
-
-    async def completion_events(
-        self, request: CompletionRequest, who: Who, *, started: float | None = None
-    ) -> AsyncGenerator[WireEvent, None]:
+    def completion_events(self, request: CompletionRequest, who: Who, *, started: float | None = None) -> Events:
         """The same for a raw continuation of a text."""
-        async with aclosing(self._beating(self._continuation(request, who), started)) as events:
-            async for event in events:
-                yield event
+        return self._events(self._continuation(request, who), started)
+
+    def _events(self, work: AsyncGenerator[ReplyEvent | TurnResult, None], started: float | None) -> Events:
+        server = self.config.server
+        return Events(
+            work,
+            limit=server.request_timeout,
+            heartbeat=server.heartbeat,
+            started=started,
+            on_first=self.metrics.first_token_seconds.observe,
+            on_result=self._count,
+        )
 
     async def count(self, chat: ChatRequest, who: Who) -> int:
         """The tokens of the prompt that a request would have."""
@@ -161,52 +159,6 @@ class Service:
         turn = await self._request(chat, who, served)
         plan = await plan_turn(turn)
         return len(await served.endpoint.tokens(_prompt(turn, plan.catalogue, served)))
-
-    async def _beating(
-        self, work: AsyncGenerator[ReplyEvent | TurnResult, None], started: float | None
-    ) -> AsyncGenerator[WireEvent, None]:
-        """``work`` in a task of its own, bounded in time, with a sign of life whenever nothing comes."""
-        started = time.perf_counter() if started is None else started
-        ahead: asyncio.Queue[ReplyEvent | TurnResult | BaseException | None] = asyncio.Queue(MAX_AHEAD)
-        limit = self.config.server.request_timeout
-
-        async def pump() -> None:
-            try:
-                async with asyncio.timeout(limit), aclosing(work):
-                    async for event in work:
-                        await ahead.put(event)
-                await ahead.put(None)
-            except TimeoutError:
-                await ahead.put(TooSlow(f"The reply took more than {limit:g} seconds; ask for less at once."))
-            except Exception as error:
-                await ahead.put(error)
-
-        task = asyncio.create_task(pump())
-        try:
-            first = True
-            while True:
-                try:
-                    event = ahead.get_nowait()
-                except asyncio.QueueEmpty:
-                    try:
-                        async with asyncio.timeout(self.config.server.heartbeat):
-                            event = await ahead.get()
-                    except TimeoutError:
-                        yield Beat()
-                        continue
-                if event is None:
-                    return
-                if isinstance(event, BaseException):
-                    raise event
-                if first:
-                    first = False
-                    self.metrics.first_token_seconds.observe(time.perf_counter() - started)
-                if isinstance(event, TurnResult):
-                    self._count(event)
-                yield event
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
 
     async def _turn(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
         patience = self.config.engine.start_timeout

@@ -1,7 +1,7 @@
 """What tacid adds to the engine: ``python -m tests.bench.load [--streams 1 8 32] [--requests 200] [--peers]``.
 
 A random-weight engine (so that the engine isn't the limit), the real server in this process, clients in another.
-Arrivals are staggered. Latency is a difference of timestamps in the server: from a request's arrival to the moment
+Arrivals are staggered: each of several streams thinks for a random time before it asks (``--pause``, a second in the mean). Latency is a difference of timestamps in the server: from a request's arrival to the moment
 its prompt goes to the engine, plus from the engine's first piece to the first byte sent; for tokens, from each piece's
 arrival to the bytes that it became. ``--flat N``: N requests, resident memory before and after. ``--open N``: so many
 streams at once, all of them served. ``--peers``: time to a whole reply beside llama-server's own template mode and
@@ -111,7 +111,7 @@ async def main():
     async with httpx.AsyncClient(timeout=600, limits=limits) as http:
         async def one(index):
             async with gate:
-                await asyncio.sleep(rng.random() * 0.05 * (streams > 1))
+                await asyncio.sleep(2 * rng.random() * float(sys.argv[5]))
                 began, first = time.perf_counter(), None
                 messages = [{"role": "user", "content": f"Request {index % 50}."}]
                 async with http.stream("POST", url, json={**body, "messages": messages, "seed": index}) as answer:
@@ -126,10 +126,20 @@ asyncio.run(main())
 """
 
 
-async def client(url: str, streams: int, count: int, body: dict[str, Any]) -> list[tuple[float, float]]:
+async def client(
+    url: str, streams: int, count: int, body: dict[str, Any], pause: float = 0.0
+) -> list[tuple[float, float]]:
     """Seconds to the first byte and to the end, of each request."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", CLIENT, url, str(streams), str(count), json.dumps(body), stdout=asyncio.subprocess.PIPE
+        sys.executable,
+        "-c",
+        CLIENT,
+        url,
+        str(streams),
+        str(count),
+        json.dumps(body),
+        str(pause),
+        stdout=asyncio.subprocess.PIPE,
     )
     out, _ = await process.communicate()
     assert process.returncode == 0
@@ -178,7 +188,7 @@ async def run(given: argparse.Namespace) -> None:
                 for name, body in (("chat", chat), ("call", held)):
                     _TRACES.clear()
                     began = server.cpu()
-                    await client(url, streams, given.requests, body)
+                    await client(url, streams, given.requests, body, given.pause if streams > 1 else 0.0)
                     spent = 1000 * (server.cpu() - began)
                     firsts = [trace.first() for trace in _TRACES]
                     tokens = [ms for trace in _TRACES for ms in trace.tokens()] if name == "chat" else []
@@ -280,6 +290,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--streams", type=int, nargs="*", default=[1, 8, 32])
     parser.add_argument("--requests", type=int, default=200, help="requests of each kind")
+    parser.add_argument("--pause", type=float, default=1.0, help="mean seconds that each stream thinks before it asks")
     parser.add_argument("--flat", type=int, default=0, metavar="N", help="memory over N requests")
     parser.add_argument("--open", type=int, default=0, metavar="N", help="N streams at once")
     parser.add_argument("--peers", action="store_true")
