@@ -1,9 +1,10 @@
 """What tacid adds to the engine: ``python -m tests.bench.load [--streams 1 8 32] [--requests 200] [--peers]``.
 
 A random-weight engine (so that the engine isn't the limit), the real server in this process, clients in another.
-Arrivals are staggered: each of several streams thinks for a random time before it asks (``--pause``, a second in the mean). Latency is a difference of timestamps in the server: from a request's arrival to the moment
-its prompt goes to the engine, plus from the engine's first piece to the first byte sent; for tokens, from each piece's
-arrival to the bytes that it became. ``--flat N``: N requests, resident memory before and after. ``--open N``: so many
+Arrivals are staggered: each of several streams thinks for a random time before it asks (``--pause``, a second in the
+mean). Latency is a difference of timestamps in the server: from a request's arrival to the moment its prompt goes to
+the engine, plus from the engine's first piece to the first byte sent; for tokens, from each piece's arrival to the
+bytes that it became. ``--flat N``: N requests, resident memory before and after. ``--open N``: so many
 streams at once, all of them served. ``--peers``: time to a whole reply beside llama-server's own template mode and
 LiteLLM's proxy (if it is installed), in the same run.
 """
@@ -19,6 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
+from bisect import bisect_left
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -60,8 +62,13 @@ class Trace:
         return 1000 * (self.asked - self.arrived + self.sent[0] - due)
 
     def tokens(self) -> list[float]:
-        """Milliseconds added to each piece."""
-        return [1000 * (sent - received) for received, sent in zip(self.received, self.sent, strict=False)]
+        """Milliseconds from each piece to the next bytes sent, in which it is."""
+        places = (bisect_left(self.sent, moment) for moment in self.received)
+        return [
+            1000 * (self.sent[place] - moment)
+            for place, moment in zip(places, self.received, strict=True)
+            if place < len(self.sent)
+        ]
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
