@@ -21,7 +21,8 @@ TacidError                     exit code 1
 │  ├─ CallInvalid              failed its schema twice
 │  └─ ProposalInvalid          a proposal of changes that its types don't take
 ├─ Busy                        the server takes no more requests at the moment
-└─ TooSlow                     a request took longer than it may
+├─ TooSlow                     a request took longer than it may
+└─ Stopping                    the server is ending, and a request was still open
 """
 
 from __future__ import annotations
@@ -131,3 +132,7 @@ class Busy(TacidError):
 
 class TooSlow(TacidError):
     """A request took longer than a request may take."""
+
+
+class Stopping(TacidError):
+    """The server is ending, and a request could not be finished before."""

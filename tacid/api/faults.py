@@ -33,6 +33,7 @@ from tacid.errors import (
     ModelUnknown,
     ReplyError,
     ServicesError,
+    Stopping,
     TacidError,
     TooSlow,
 )
@@ -87,6 +88,7 @@ _KINDS: dict[type[Exception], _Kind] = {
     ReplyError: _Kind(502, _SERVER, "reply_unusable"),
     Busy: _Kind(429, "rate_limit_error", "busy"),
     TooSlow: _Kind(504, _SERVER, "timeout"),
+    Stopping: _Kind(503, _SERVER, "stopping", 5.0),
     TacidError: _Kind(500, _SERVER),
 }
 

@@ -22,7 +22,9 @@ class Limits:
     schema_bytes: int = 1024 * 1024
     #: Levels of lists and objects in a schema.
     nesting: int = 64
-    tokens: int = 32_768
+    tokens: int = 131_072
+    #: Names of the server's own tools, which a request may name though it doesn't offer them.
+    own: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

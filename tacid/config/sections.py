@@ -152,7 +152,7 @@ class ServerConfig(Section):
     max_tools: int = Field(1024, ge=1, description="Tools of a request.")
     max_schema_bytes: int = Field(1024 * 1024, ge=1024, description="Bytes of one schema of a request.")
     max_nesting: int = Field(64, ge=1, le=200, description="Levels of lists and objects in a schema.")
-    max_tokens: int = Field(32_768, ge=1, description="The most tokens that one reply may have.")
+    max_tokens: int = Field(131_072, ge=1, description="The most tokens that one reply may have.")
     request_timeout: float = Field(600.0, gt=0, description="Seconds that a request may take in all.")
     body_timeout: float = Field(30.0, gt=0, description="Seconds in which a request's body must have come in.")
     queue: int = Field(64, ge=0, le=100_000, description="Requests that may wait for a slot; the next is told 429.")

@@ -72,6 +72,15 @@ class Backend:
         assert self._served is not None
         return self._served[1]
 
+    @property
+    def model(self) -> str | None:
+        """The name of its model, where that is known before it was ever ready."""
+        if self._served is not None:
+            return self._served[1].endpoint.model
+        if self.pin is not None:
+            return self.pin.name
+        return self.path.stem if self.path is not None else None
+
     async def wait_ready(self, patience: float | None) -> Served:
         """What is known of the engine, once it is ready; ``patience`` is in seconds. Raises ``EngineError``."""
         engine = await self.supervisor.wait_ready(patience)
