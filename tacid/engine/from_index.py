@@ -177,7 +177,8 @@ def _pip(
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "NO_COLOR": "1"}
     if temporary is not None:
         environment["TMPDIR"] = str(temporary)
-    command = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), sys.executable, "-m", "pip", *arguments]
+    own = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), "0"]
+    command = [*own, sys.executable, "-m", "pip", *arguments]
     lines: list[str] = []
     stopped = False
     with subprocess.Popen(
