@@ -114,6 +114,7 @@ def _add_common(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
 def _add_openai(app: FastAPI, service: Service) -> None:
     store = ResponseStore()
+    settings = service.config.server
     _add_wire(app, service, "/v1/chat/completions", openai.CHAT, "OpenAI: a reply to a conversation, with tools")
 
     @app.post(
@@ -129,7 +130,7 @@ def _add_openai(app: FastAPI, service: Service) -> None:
         about = await about_of(request, service, asked.model, started)
         events = service.completion_events(asked, who(request), started=started)
         if asked.stream:
-            return await streamed(request, events, CompletionStream(asked, about), openai.CHAT.media_type)
+            return await streamed(request, events, CompletionStream(asked, about), openai.CHAT.media_type, settings)
         return await whole(request, events, lambda result: completion_body(asked, about, result))
 
     @app.post(
@@ -246,6 +247,8 @@ def _add_ollama(app: FastAPI, service: Service) -> None:
 
 
 def _add_ollama_reply(app: FastAPI, service: Service, path: str, wire: ollama.OllamaWire, summary: str) -> None:
+    settings = service.config.server
+
     async def route(request: Request) -> Response:
         started = time.perf_counter()
         asked = await json_body(request)
@@ -254,16 +257,17 @@ def _add_ollama_reply(app: FastAPI, service: Service, path: str, wire: ollama.Ol
             about = await about_of(request, service, raw.model, started)
             events = service.completion_events(raw, who(request), started=started)
             if raw.stream:
-                return await streamed(request, events, wire.stream(raw, about), wire.media_type)
+                return await streamed(request, events, wire.stream(raw, about), wire.media_type, settings)
             return await whole(request, events, lambda result: wire.whole(raw, about, result))
         chat = wire.parse(asked, service.limits)
         about = await about_of(request, service, chat.model, started)
-        await service.check_context(chat.extra.get("num_ctx"))
+        await while_there(request, service.check_context(chat.extra.get("num_ctx")))
         if chat.extra.get("load"):
+            await while_there(request, service.served())
             return json_response(wire.loaded(chat, about))
         events = service.events(chat, who(request), started=started)
         if chat.stream:
-            return await streamed(request, events, wire.stream(chat, about), wire.media_type)
+            return await streamed(request, events, wire.stream(chat, about), wire.media_type, settings)
         return await whole(request, events, lambda result: wire.whole(chat, about, result))
 
     extra = {"requestBody": body(path)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Self
 
 from tacid.api.request import Beat, WireEvent
@@ -43,6 +43,8 @@ class Events:
         self._on_result = on_result
         self._ahead: asyncio.Queue[ReplyEvent | TurnResult | Exception | None] = asyncio.Queue(MAX_AHEAD)
         self._task: asyncio.Task[None] | None = None
+        self._bound: asyncio.Timeout | None = None
+        self._why: Exception | None = None
         self._ended = False
 
     @property
@@ -79,6 +81,13 @@ class Events:
             self._on_result(event)
         return event
 
+    def end(self, why: Exception) -> None:
+        """End the work now; ``why`` is raised after what it gave so far."""
+        self._why = self._why or why
+        if self._bound is not None:
+            with suppress(RuntimeError):  # it has just ended by itself
+                self._bound.reschedule(asyncio.get_running_loop().time())
+
     async def aclose(self) -> None:
         """End the work, and wait until it has ended."""
         self._ended = True
@@ -90,14 +99,12 @@ class Events:
 
     async def _pump(self) -> None:
         try:
-            async with asyncio.timeout(self._limit) as limit, aclosing(self._work):
+            async with asyncio.timeout(self._limit if self._why is None else 0) as self._bound, aclosing(self._work):
                 async for event in self._work:
                     await self._ahead.put(event)
             await self._ahead.put(None)
         except TimeoutError as error:
-            late = limit.expired()
-            await self._ahead.put(
-                TooSlow(f"The reply took more than {self._limit:g} seconds; ask for less at once.") if late else error
-            )
+            late = TooSlow(f"The reply took more than {self._limit:g} seconds; ask for less at once.")
+            await self._ahead.put((self._why or late) if self._bound and self._bound.expired() else error)
         except Exception as error:
             await self._ahead.put(error)

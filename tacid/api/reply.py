@@ -16,8 +16,9 @@ from starlette.types import Receive, Scope, Send
 from tacid.api import sse
 from tacid.api.events import Events
 from tacid.api.faults import fault_of
-from tacid.api.request import About, StreamEncoder, Wire, WireEvent
+from tacid.api.request import About, Beat, StreamEncoder, Wire, WireEvent
 from tacid.api.service import Service, Who, told
+from tacid.config import ServerConfig
 from tacid.errors import RequestError
 from tacid.jsontext import loads
 from tacid.turn.request import TurnResult
@@ -27,6 +28,8 @@ STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
 #: Bytes that leave a stream in one write.
 MAX_TOGETHER = 64 * 1024
+#: Seconds that a client gets to read the rest, after the time that a request may take.
+READING = 30.0
 
 _T = TypeVar("_T")
 
@@ -42,7 +45,7 @@ async def reply(request: Request, service: Service, wire: Wire) -> Response:
     about = await about_of(request, service, chat.model, started)
     events = service.events(chat, who(request), started=started)
     if chat.stream:
-        return await streamed(request, events, wire.stream(chat, about), wire.media_type)
+        return await streamed(request, events, wire.stream(chat, about), wire.media_type, service.config.server)
     return await whole(request, events, lambda result: wire.whole(chat, about, result))
 
 
@@ -69,6 +72,8 @@ def who(request: Request) -> Who:
 
 async def about_of(request: Request, service: Service, model: str | None, started: float) -> About:
     """What the reply will say about itself. Raises ``ModelUnknown``, ``EngineError``."""
+    if service.known_model is None:
+        await while_there(request, service.served())
     served = await service.model(model)
     note(request, model=served)
     return About(uuid.uuid4().hex, int(time.time()), model or served, started)
@@ -117,18 +122,23 @@ async def while_there(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
         await asyncio.wait({gone, task})
 
 
-async def streamed(request: Request, events: Events, encoder: StreamEncoder, media_type: str) -> Response:
+async def streamed(
+    request: Request, events: Events, encoder: StreamEncoder, media_type: str, settings: ServerConfig
+) -> Response:
     """A stream that begins with its first event, so that an error before it has a status of its own."""
     try:
         first = await while_there(request, anext(events))
     except BaseException:
         await events.aclose()
         raise
-    return EventStream(request, first, events, encoder, media_type)
+    return EventStream(request, first, events, encoder, media_type, settings)
 
 
 class EventStream(Response):
-    """Sends events as they come; ends them when the client goes away, seen within the event loop's next turn."""
+    """Sends events as they come; ends them when the client goes away, seen within the event loop's next turn.
+
+    Where events come of which nothing may be sent yet, signs of life are. A client that doesn't read is cut off.
+    """
 
     def __init__(
         self,
@@ -137,6 +147,7 @@ class EventStream(Response):
         events: Events,
         encoder: StreamEncoder,
         media_type: str,
+        settings: ServerConfig,
     ) -> None:
         super().__init__(None, 200, {**STREAM_HEADERS, "content-type": media_type})
         del self.headers["content-length"]
@@ -144,44 +155,68 @@ class EventStream(Response):
         self._first = first
         self._events = events
         self._encoder = encoder
+        self._settings = settings
+        self._sending = False
+        self._sent = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the stream (ASGI)."""
         writer = asyncio.create_task(self._write(send))
-        gone = asyncio.create_task(_gone(receive))
+        tasks = {writer, asyncio.create_task(_gone(receive)), asyncio.create_task(self._beat(send))}
+        most = self._settings.request_timeout + READING
         try:
-            await asyncio.wait({writer, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, timeout=most, return_when=asyncio.FIRST_COMPLETED)
             if writer.done():
                 writer.result()
         finally:
-            gone.cancel()
-            writer.cancel()
-            await asyncio.wait({gone, writer})
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
             await self._events.aclose()
+
+    async def _beat(self, send: Send) -> None:
+        """A sign of life whenever nothing was sent for long; while a send waits for the client there is no need."""
+        while True:
+            silent = time.monotonic() - self._sent
+            if silent < self._settings.heartbeat:
+                await asyncio.sleep(self._settings.heartbeat - silent)
+            elif self._sending or not self._sent:
+                await asyncio.sleep(self._settings.heartbeat / 2)
+            elif data := self._encoder.event(Beat()):
+                await self._put(send, data)
+            else:
+                self._sent = time.monotonic()
+
+    async def _put(self, send: Send, data: bytes, *, more: bool = True) -> None:
+        self._sending = True
+        await send(_chunk(data, more=more))
+        self._sending = False
+        self._sent = time.monotonic()
 
     async def _write(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        self._sent = time.monotonic()
         data = self._encoded(self._first)
         try:
             if data and not self._events.ready:
-                await send(_chunk(data))
+                await self._put(send, data)
                 data = b""
             async for event in self._events:
                 data += self._encoded(event)
                 # What is there already leaves together: a busy server writes less often, an idle one at once.
                 if data and (not self._events.ready or len(data) > MAX_TOGETHER):
-                    await send(_chunk(data))
+                    await self._put(send, data)
                     data = b""
         except Exception as error:
             fault = fault_of(error)
             note(self._request, outcome="failed", error=fault.message)
-            await send(_chunk(data + self._encoder.fault(fault)))
+            await self._put(send, data + self._encoder.fault(fault))
             data = b""
             if fault.type == "server_error" and fault.code is None:
                 # Nobody foresaw it: the client knows enough, the log needs all of it.
-                await send(_chunk(b"", more=False))
+                await self._put(send, b"", more=False)
                 raise
-        await send(_chunk(data, more=False))
+        await self._put(send, data, more=False)
 
     def _encoded(self, event: WireEvent) -> bytes:
         if isinstance(event, TurnResult):

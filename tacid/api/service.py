@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
+from weakref import WeakSet
 
 from tacid.api.cards import ModelCard, card_of
 from tacid.api.events import Events
@@ -21,7 +22,7 @@ from tacid.config import Config
 from tacid.endpoints.backend import Backend, Served
 from tacid.endpoints.pool import Pool
 from tacid.engine.supervise import State
-from tacid.errors import EngineDied, GrammarRefused, ModelUnknown, RequestError
+from tacid.errors import EngineDied, GrammarRefused, ModelUnknown, RequestError, Stopping
 from tacid.grammar import Report
 from tacid.jsontext import dumps, quote
 from tacid.metrics import Metrics
@@ -57,16 +58,22 @@ class Service:
         self.config = config
         self.metrics = metrics
         server = config.server
-        self.limits = Limits(
-            server.max_messages, server.max_tools, server.max_schema_bytes, server.max_nesting, server.max_tokens
-        )
         self.own = load_catalogue(server.tools) if server.tools is not None else Catalogue()
+        self.limits = Limits(
+            server.max_messages,
+            server.max_tools,
+            server.max_schema_bytes,
+            server.max_nesting,
+            server.max_tokens,
+            frozenset(tool.name for tool in self.own),
+        )
         self.offers = MachineOffers(config.machine)
         backends = [Backend("engine", config.engine, config.model, on_change=self._changed)]
         self.pool = Pool(backends, queue=server.queue, on_depth=metrics.queue_depth.set)
         self._stack = AsyncExitStack()
         self._card: ModelCard | None = None
-        self._restarted = False
+        self._open: WeakSet[Events] = WeakSet()
+        self._stopping = False
 
     @property
     def name(self) -> str:
@@ -84,6 +91,12 @@ class Service:
     async def __aexit__(self, *error: object) -> None:
         await self._stack.aclose()
 
+    def end_open(self) -> None:
+        """End every open turn, each client being told; turns that come later end at once. Ask in the event loop."""
+        self._stopping = True
+        for events in tuple(self._open):
+            events.end(_stopping())
+
     def _changed(self, state: State) -> None:
         _LOG.info("The engine: %s%s", state.name, f" ({state.reason})" if state.reason else "")
         if state.name == "restarting":
@@ -94,6 +107,11 @@ class Service:
     async def served(self, patience: float | None = None) -> Served:
         """What the first ready engine serves. Raises ``EngineError`` where none is ready in time."""
         return await self.pool.ready(self.config.engine.start_timeout if patience is None else patience)
+
+    @property
+    def known_model(self) -> str | None:
+        """The served model's name, where it is known without waiting for an engine."""
+        return next((backend.model for backend in self.pool.backends if backend.model is not None), None)
 
     async def card(self) -> ModelCard:
         """The card of the served model. Raises ``EngineError``."""
@@ -109,8 +127,10 @@ class Service:
 
     async def check_context(self, wanted: object) -> None:
         """Raises ``RequestError`` where a client wants a longer context than is served."""
+        if not isinstance(wanted, int):
+            return
         context = (await self.served()).context
-        if isinstance(wanted, int) and wanted > context:
+        if wanted > context:
             raise RequestError(
                 f"num_ctx is {wanted:,}, but {context:,} tokens of context are served; leave it out, or raise "
                 "engine.context on the server.",
@@ -119,7 +139,7 @@ class Service:
 
     async def model(self, asked: str | None) -> str:
         """The served model's name for a name that a client gave. Raises ``ModelUnknown`` that says what there is."""
-        name = (await self.served()).endpoint.model
+        name = self.known_model or (await self.served()).endpoint.model
         if asked is None or self.is_served(asked, name):
             return name
         raise ModelUnknown(f"There is no model {quote(asked[:200], shown=True)} here; there is {name}.")
@@ -136,15 +156,15 @@ class Service:
 
     def events(self, chat: ChatRequest, who: Who, *, started: float | None = None) -> Events:
         """The events of a turn; the last is its `TurnResult`. Closing it ends the turn and the engine's work on it."""
-        return self._events(self._turn(chat, who), started)
+        return self._events(self._again(lambda: self._turn(chat, who), streamed=chat.stream), started)
 
     def completion_events(self, request: CompletionRequest, who: Who, *, started: float | None = None) -> Events:
         """The same for a raw continuation of a text."""
-        return self._events(self._continuation(request, who), started)
+        return self._events(self._again(lambda: self._continuation(request, who), streamed=request.stream), started)
 
     def _events(self, work: AsyncGenerator[ReplyEvent | TurnResult, None], started: float | None) -> Events:
         server = self.config.server
-        return Events(
+        events = Events(
             work,
             limit=server.request_timeout,
             heartbeat=server.heartbeat,
@@ -152,6 +172,10 @@ class Service:
             on_first=self.metrics.first_token_seconds.observe,
             on_result=self._count,
         )
+        if self._stopping:
+            events.end(_stopping())
+        self._open.add(events)
+        return events
 
     async def count(self, chat: ChatRequest, who: Who) -> int:
         """The tokens of the prompt that a request would have."""
@@ -160,26 +184,35 @@ class Service:
         plan = await plan_turn(turn)
         return len(await served.endpoint.tokens(_prompt(turn, plan.catalogue, served)))
 
-    async def _turn(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
-        patience = self.config.engine.start_timeout
+    async def _again(
+        self, work: Callable[[], AsyncGenerator[ReplyEvent | TurnResult, None]], *, streamed: bool
+    ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        """``work``, from its beginning once more where its engine ended before anything of it was sent."""
         for attempt in range(MAX_AGAIN + 1):
             sent = False
             try:
-                async with self.pool.lease(_keys(chat), who=who.name, patience=patience) as lease:
-                    request = await self._request(chat, who, lease.served)
-                    async with aclosing(run_full(lease.served.endpoint, request)) as events:
-                        async for event in events:
-                            sent = True
-                            yield event
+                async with aclosing(work()) as events:
+                    async for event in events:
+                        sent = streamed
+                        yield event
                 return
             except EngineDied:
                 # Where nothing was sent yet, nobody sees that it was another engine.
                 if sent or attempt == MAX_AGAIN:
                     raise
-            except GrammarRefused as error:
-                if chat.grammar is None:
-                    raise
-                raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
+
+    async def _turn(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        patience = self.config.engine.start_timeout
+        try:
+            async with self.pool.lease(_keys(chat), who=who.name, patience=patience) as lease:
+                request = await self._request(chat, who, lease.served)
+                async with aclosing(run_full(lease.served.endpoint, request)) as events:
+                    async for event in events:
+                        yield event
+        except GrammarRefused as error:
+            if chat.grammar is None:
+                raise
+            raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
 
     async def _continuation(
         self, request: CompletionRequest, who: Who
@@ -216,13 +249,13 @@ class Service:
         added = await self.offers.added((who.key, chat.model))
         only = chat.extra.get("allowed_tools")
         tools = list(chat.tools)
-        if only is None:
-            for tool in (*self.own, *added.catalogue):
-                if tool.name in chat.tools:
-                    raise RequestError(
-                        f"The tool {quote(tool.name, shown=True)} is this server's own; give yours another name.",
-                        param="tools",
-                    )
+        for tool in (*self.own, *added.catalogue):
+            if tool.name in chat.tools:
+                raise RequestError(
+                    f"The tool {quote(tool.name, shown=True)} is this server's own; give yours another name.",
+                    param="tools",
+                )
+            if only is None or tool.name in only:
                 tools.append(tool)
         # What the machine adds stands first, where it changes least from request to request.
         names = {tool.name for tool in added.catalogue}
@@ -278,6 +311,10 @@ def told(result: TurnResult) -> dict[str, Any]:
     """What the doors' log is told of a turn (see `tacid.api.doors`)."""
     calls = [(done, (done.id or "") not in result.invalid) for done in result.completions if isinstance(done, Call)]
     return {"usage": result.usage, "calls": calls, "outcome": "invalid" if result.invalid else "ok"}
+
+
+def _stopping() -> Stopping:
+    return Stopping("The server is being stopped, and this could not be finished before; ask again in a moment.")
 
 
 def _prompt(turn: TurnRequest, catalogue: Catalogue, served: Served) -> Any:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import uvicorn
 
 from tacid.api.app import build
-from tacid.api.doors import UVICORN
 from tacid.api.keys import check_exposure
 from tacid.api.logs import attach, open_lines
+from tacid.api.server import Server, listen
 from tacid.api.service import Service
 from tacid.cli.console import notice
-from tacid.config import load_config
-from tacid.errors import InputError
+from tacid.config import Config, load_config
 from tacid.metrics import Metrics
+
+#: Seconds between two looks at how the engine's start goes.
+LOOK = 0.05
 
 
 def serve(
@@ -39,7 +43,16 @@ def serve(
 ) -> None:
     """Serve OpenAI, Ollama and Anthropic clients, with tool calls that can't be wrong in shape.
 
-    Point a client at http://127.0.0.1:8017/v1 (OpenAI) or http://127.0.0.1:8017 (Ollama, Anthropic). Ctrl-C ends it.
+    OpenAI's clients want http://127.0.0.1:8017/v1, those of Ollama and Anthropic
+    http://127.0.0.1:8017. Any key will do, until a file of keys is named. To try it:
+
+    curl http://127.0.0.1:8017/api/chat -d '{"messages": [{"role": "user", "content": "Hi"}]}'
+
+    /docs lists the routes, /ready says whether the engine answers, /metrics has figures.
+    Standard error gets one line of JSON a request, without what was written in it.
+
+    Ctrl-C, or SIGTERM, gives open requests server.drain seconds; a second one doesn't wait.
+    Exit codes: 0 after SIGTERM, 130 after Ctrl-C, 1 where it could not start.
     """
     flags: dict[str, dict[str, Any]] = {"server": {}, "machine": {}, "model": {}, "engine": {}}
     for section, key, value in (
@@ -63,28 +76,74 @@ def serve(
         metrics = Metrics()
         service = Service(settings, metrics)
         app = build(settings, service, metrics, log=log, audit=audit)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                host=settings.server.host,
-                port=settings.server.port,
-                timeout_graceful_shutdown=round(settings.server.drain) or 1,
-                **UVICORN,
-            )
-        )
-        notice(
-            f"tacid: serving {service.name} at http://{settings.server.host}:{settings.server.port}; Ctrl-C ends it."
-        )
-        server.run()
-        if not server.started:
-            raise InputError(
-                f"The server could not listen on {settings.server.host}:{settings.server.port}; is the port taken? "
-                "Give another with --port."
-            )
+        sockets = listen(settings.server.host, settings.server.port)
+        server = _Server(app, service, settings)
+        server.run(sockets)
     finally:
         log.close()
         if audit is not None:
             audit.close()
+    if server.interrupted:
+        raise KeyboardInterrupt
+
+
+class _Server(Server):
+    """Tells a person how its start and its end go."""
+
+    def __init__(self, app: Any, service: Service, settings: Config) -> None:
+        super().__init__(app, service, drain=settings.server.drain)
+        host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
+        self._url = f"http://{host}:{settings.server.port}"
+        self._seconds = settings.server.drain
+        self._telling: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        self._telling = asyncio.create_task(self._tell())
+
+    async def shutdown(self, sockets: list[Any] | None = None) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+        if self.server_state.tasks:
+            _say(
+                f"tacid: ending; what is open has {self._seconds:g} seconds to finish. Once more ends it at once.",
+                "yellow",
+            )
+        await super().shutdown(sockets)
+
+    async def _tell(self) -> None:
+        """What is waited for, until the engine is ready for the first time."""
+        name, told = self._service.name, ""
+        while True:
+            state = self._service.pool.backends[0].supervisor.state
+            if state.name == "ready":
+                served = await self._service.served()
+                _say(
+                    f"tacid: ready at {self._url}: {served.endpoint.model}, {served.context:,} tokens of context, "
+                    f"{served.slots} at a time. Ctrl-C ends it.",
+                    "green",
+                )
+                for words in served.notices:
+                    _say(f"tacid: {words}", "yellow")
+                return
+            if state.name == "failed":
+                words = f"tacid: the engine would not start, and the next request tries again: {state.reason}."
+            elif state.name == "restarting":
+                words = f"tacid: the engine is started again: {state.reason}."
+            else:
+                words = f"tacid: loading {name} for {self._url} …"
+            if words != told:
+                told = words
+                _say(words, "red" if state.name == "failed" else "yellow")
+            await asyncio.sleep(LOOK)
+
+
+def _say(text: str, style: str) -> None:
+    """To standard error, which may lie on a full disk: no reason to end."""
+    try:
+        notice(text, style)
+    except OSError:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
 
 
 __all__ = ["serve"]

@@ -34,6 +34,7 @@ EXPECTED = {
     "EngineStartError": 503,
     "EngineDied": 503,
     "TooSlow": 504,
+    "Stopping": 503,
 }
 CLASSES = {
     name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, TacidError)

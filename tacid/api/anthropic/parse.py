@@ -66,7 +66,7 @@ def _request(body: Mapping[str, Any], limits: Limits, most: int | None) -> ChatR
             raise RequestError(f"{name} can't be honoured here; leave it out.", param=name, code="unsupported")
     messages = _messages(body, limits)
     tools = _tools(body.get("tools"), limits)
-    choice, calls = _choice(body, tools)
+    choice, calls = _choice(body, tools, limits.own)
     answer = _answer(body, limits)
     think, extra = _thinking(body)
     check_tokens(most, limits, "max_tokens")
@@ -189,7 +189,7 @@ def _tool(entry: Any, param: str) -> Any:
     return {key: entry[key] for key in ("name", "description", "input_schema") if key in entry}
 
 
-def _choice(body: Mapping[str, Any], tools: Catalogue) -> tuple[Choice, int]:
+def _choice(body: Mapping[str, Any], tools: Catalogue, own: frozenset[str]) -> tuple[Choice, int]:
     choice = want_object(body, "tool_choice")
     if choice is None:
         return AUTO, 1
@@ -199,13 +199,13 @@ def _choice(body: Mapping[str, Any], tools: Catalogue) -> tuple[Choice, int]:
         name = want_str(choice, "name", "tool_choice")
         if not name:
             raise RequestError("tool_choice.name is missing; name the tool.", param="tool_choice.name")
-        if name not in tools:
+        if name not in tools and name not in own:
             raise RequestError(
                 f"tool_choice.name is {brief(name)}, which is not among the tools; offer it too.",
                 param="tool_choice.name",
             )
         return Choice("named", name), calls
-    if kind == "any" and not tools:
+    if kind == "any" and not tools and not own:
         raise RequestError("tool_choice requires a call, but no tool is offered; offer one.", param="tool_choice")
     if kind not in _MODES:
         raise RequestError(

@@ -25,7 +25,8 @@ _MODES: Mapping[str, Choice] = {
 class Offered:
     """The catalogue, the choice, how many calls a reply may hold; whether the older ``functions`` were used.
 
-    ``allowed``: the names of ``allowed_tools``, to which the catalogue is cut down, none where the request has none.
+    ``allowed``: the names of ``allowed_tools``, to which the catalogue is cut down, none where the request has none;
+    those of the server's own tools (``Limits.own``) among them.
     """
 
     tools: Catalogue
@@ -46,53 +47,53 @@ def offered(body: Mapping[str, Any], limits: Limits) -> Offered:
     legacy = not tools and bool(body.get("functions"))
     if legacy:
         tools = tools_of(body["functions"], limits, "functions")
-        choice = _choice(body.get("function_call"), tools, "function_call")
+        choice = _choice(body.get("function_call"), tools, limits.own, "function_call")
         return Offered(tools, choice, legacy=True)
     wanted = body.get("tool_choice")
     max_calls = MAX_CALLS if parallel else 1
     if isinstance(wanted, Mapping) and wanted.get("type") == "allowed_tools":
-        return _allowed(wanted, tools, max_calls)
-    return Offered(tools, _choice(wanted, tools, "tool_choice"), max_calls)
+        return _allowed(wanted, tools, limits.own, max_calls)
+    return Offered(tools, _choice(wanted, tools, limits.own, "tool_choice"), max_calls)
 
 
-def _choice(wanted: Any, tools: Catalogue, param: str) -> Choice:
+def _choice(wanted: Any, tools: Catalogue, own: frozenset[str], param: str) -> Choice:
     if wanted is None:
         return AUTO
     if isinstance(wanted, str):
-        return _mode(wanted, tools, param)
+        return _mode(wanted, param, any_tool=bool(tools or own))
     if not isinstance(wanted, Mapping):
         raise RequestError(f"{param} is {kind_of(wanted)}; give a word or name a function.", param=param)
     kind = wanted.get("type", "function")
     if isinstance(kind, str) and kind in _MODES:
-        return _mode(kind, tools, param)
+        return _mode(kind, param, any_tool=bool(tools or own))
     if kind != "function":
         raise RequestError(f"{param} has the type {brief(kind)}; only a function can be named.", param=f"{param}.type")
-    return Choice("named", _named(wanted, tools, param))
+    return Choice("named", _named(wanted, tools, own, param))
 
 
-def _mode(word: str, tools: Catalogue, param: str) -> Choice:
+def _mode(word: str, param: str, *, any_tool: bool) -> Choice:
     choice = _MODES.get(word)
     if choice is None:
         raise RequestError(
             f'{param} is {brief(word)}; give "none", "auto", "required", or name a function.', param=param
         )
-    if choice.mode == "required" and not tools:
+    if choice.mode == "required" and not any_tool:
         raise RequestError(f"{param} requires a call, but no tool is offered; offer one.", param=param)
     return choice
 
 
-def _named(entry: Any, tools: Catalogue, param: str) -> str:
-    """The name in ``{"function": {"name"}}`` or ``{"name"}``, which must be a tool's."""
+def _named(entry: Any, tools: Catalogue, own: frozenset[str], param: str) -> str:
+    """The name in ``{"function": {"name"}}`` or ``{"name"}``, which must be a tool's, the request's or the server's."""
     inner = entry.get("function", entry) if isinstance(entry, Mapping) else None
     name = inner.get("name") if isinstance(inner, Mapping) else None
     if not isinstance(name, str):
         raise RequestError(f'{param} names no function; give {{"function": {{"name": "…"}}}}.', param=param)
-    if name not in tools:
+    if name not in tools and name not in own:
         raise RequestError(f"{param} names {brief(name)}, which is not among the tools; offer it too.", param=param)
     return name
 
 
-def _allowed(wanted: Mapping[str, Any], tools: Catalogue, max_calls: int) -> Offered:
+def _allowed(wanted: Mapping[str, Any], tools: Catalogue, own: frozenset[str], max_calls: int) -> Offered:
     param = "tool_choice.allowed_tools"
     # Chat Completions nests the list, Responses doesn't.
     inner = want_object(wanted, "allowed_tools", "tool_choice") or wanted
@@ -101,10 +102,10 @@ def _allowed(wanted: Mapping[str, Any], tools: Catalogue, max_calls: int) -> Off
         raise RequestError(f'{param}.mode is {brief(mode)}; give "auto" or "required".', param=f"{param}.mode")
     if not isinstance(entries, list):
         raise RequestError(f"{param}.tools is {kind_of(entries)}; give a list of tools.", param=f"{param}.tools")
-    names = {_named(entry, tools, f"{param}.tools[{index}]") for index, entry in enumerate(entries)}
+    names = {_named(entry, tools, own, f"{param}.tools[{index}]") for index, entry in enumerate(entries)}
     kept = Catalogue(tuple(tool for tool in tools if tool.name in names))
-    allowed = tuple(tool.name for tool in kept)
-    return Offered(kept, _mode(mode, kept, "tool_choice"), max_calls, allowed=allowed)
+    allowed = (*(tool.name for tool in kept), *sorted(names & own - {tool.name for tool in kept}))
+    return Offered(kept, _mode(mode, "tool_choice", any_tool=bool(allowed)), max_calls, allowed=allowed)
 
 
 __all__ = ["Offered", "offered"]

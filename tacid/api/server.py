@@ -1,0 +1,86 @@
+"""uvicorn as tacid runs it: told at once where it can't listen, and ended so that whoever is cut off is told."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import math
+import signal
+import socket
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tacid.api.doors import UVICORN
+from tacid.api.service import Service
+from tacid.errors import InputError
+
+#: Connections that may wait to be taken.
+BACKLOG = 2048
+#: Seconds that a client gets to read why its reply was cut off.
+LAST_WORDS = 1
+
+
+class Server(uvicorn.Server):
+    """Serves until a signal comes; open requests may then go on for ``drain`` seconds.
+
+    Those that are still open are ended with an error that says why. A second signal waits for nobody. ``interrupted``
+    says afterwards whether a signal was Ctrl-C.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, *, drain: float) -> None:
+        patience = math.ceil(drain) + LAST_WORDS
+        super().__init__(uvicorn.Config(app, timeout_graceful_shutdown=patience, backlog=BACKLOG, **UVICORN))
+        self.interrupted = False
+        self._service = service
+        self._drain = drain
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Called by a signal. uvicorn's own would raise it again at the end, and so never end with 0."""
+        self.interrupted = self.interrupted or sig == signal.SIGINT
+        self.force_exit = self.force_exit or self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let open requests finish, then end them, then what stands behind the application."""
+        timer = asyncio.get_running_loop().call_later(self._drain, self._service.end_open)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen at each address of ``host``. Raises ``InputError`` that says why that can't be."""
+    opened: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            one = socket.socket(family, kind, protocol)
+            opened.append(one)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            one.bind(address)
+            one.listen(BACKLOG)
+    except OSError as error:
+        for one in opened:
+            one.close()
+        raise InputError(_refused(host, port, error)) from None
+    return opened
+
+
+def _refused(host: str, port: int, error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"server.host is {host}, which is no address or name of this machine; 127.0.0.1 always is one."
+    if error.errno == errno.EADDRINUSE:
+        return f"The port {port} of {host} is taken; end what listens there, or give another port with --port."
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"server.host is {host}, which is no address of this machine; 127.0.0.1 always is one."
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"This user may not listen on the port {port}; give one above 1023 with --port."
+    return f"The server can't listen on {host}, port {port}: {error.strerror}."
+
+
+__all__ = ["Server", "listen"]
