@@ -1,16 +1,18 @@
 """Keys of members that nobody declared: any JSON string but the declared names.
 
-The complement of a prefix tree, one rule a place in it. As long as a key is still the beginning of a declared name its
-characters stand raw, or as the shortest escape where they can't; from where it departs any spelling will do. So every
-key has a spelling, and none spells a declared name.
+The complement of a prefix tree. As long as a key is still the beginning of a declared name its characters stand raw,
+or as the shortest escape where they can't; from where it departs any spelling will do. So every key has a spelling, and
+none spells a declared name. Where names don't branch, a place is a character and what departs from it (`other-x`: any
+key but with ``x`` here), a rule that all places share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tacid.grammar.nodes import Chars, Lit, Node
-from tacid.grammar.primitives import KEY_ESCAPE, KEY_REST
+from tacid.grammar.limits import TREE_GROUPS
+from tacid.grammar.nodes import Alt, Chars, Lit, Node, Seq
+from tacid.grammar.primitives import KEY_ESCAPE, KEY_MORE, KEY_OFF, KEY_REST
 from tacid.grammar.shapes import alt, seq
 from tacid.grammar.tree import json_literal
 from tacid.jsontext import escape_char, must_escape
@@ -25,15 +27,21 @@ _ESCAPED = tuple(chr(point) for point in (*range(0x20), 0x22, 0x5C))
 class _Place:
     """A beginning that declared names share."""
 
-    __slots__ = ("ends", "next")
+    __slots__ = ("ends", "groups", "next", "node")
 
     def __init__(self) -> None:
         self.ends = False
         self.next: dict[str, _Place] = {}
+        self.node: Node = KEY_MORE
+        #: Groups within groups in the node.
+        self.groups = 0
 
 
-def other_keys(names: Iterable[str], named: Callable[[Node], Node]) -> Node:
-    """A JSON string, quotes included, that is none of ``names``; ``named`` makes a rule of a node."""
+def other_keys(names: Iterable[str], named: Callable[[Node], Node], shared: Callable[[str, Node], Node]) -> Node:
+    """A JSON string, quotes included, that is none of ``names``.
+
+    ``named`` makes a rule of a node; ``shared`` makes the rule of this name, or gives the one that is there.
+    """
     root = _Place()
     places = [root]
     for name in sorted(names):
@@ -44,24 +52,50 @@ def other_keys(names: Iterable[str], named: Callable[[Node], Node]) -> Node:
                 places.append(place.next[char])
             place = place.next[char]
         place.ends = True
-    made: dict[int, Node] = {}
     # A place is always made after the one that leads to it.
     for place in reversed(places):
-        made[id(place)] = named(_departures(place, made))
-    return seq(Lit('"'), made[id(root)])
+        if not place.next:
+            continue
+        node = _departures(place, shared)
+        groups = 1 + max(after.groups for after in place.next.values())
+        if len(place.next) > 1 or groups >= TREE_GROUPS:
+            place.node = named(node)
+        else:
+            place.node, place.groups = node, groups
+    return seq(Lit('"'), root.node)
 
 
-def _departures(place: _Place, made: dict[int, Node]) -> Node:
-    options: list[Node] = [] if place.ends else [Lit('"')]
-    options.extend(seq(json_literal(char), made[id(after)]) for char, after in place.next.items())
-    taken = sorted(ord(char) for char in place.next if not must_escape(char))
-    options.append(seq(Chars(_joined([*_NEVER_RAW, *((point, point) for point in taken)]), negated=True), KEY_REST))
+def _departures(place: _Place, shared: Callable[[str, Node], Node]) -> Node:
+    if len(place.next) == 1 and not place.ends:
+        ((char, after),) = place.next.items()
+        if not must_escape(char):
+            return Alt((_then(char, after.node), shared(_rule_name(char), alt((_unlike([char]), KEY_OFF)))))
+    options: list[Node] = [_then(char, after.node) for char, after in place.next.items()]
+    options.append(_unlike(place.next))
     if any(must_escape(char) for char in place.next):
+        if not place.ends:
+            options.append(Lit('"'))
         free = [char for char in _ESCAPED if char not in place.next]
         options.append(seq(alt(Lit(escape_char(char)) for char in free), KEY_REST))
     else:
-        options.append(seq(KEY_ESCAPE, KEY_REST))
+        options.append(seq(KEY_ESCAPE, KEY_REST) if place.ends else KEY_OFF)
     return alt(options)
+
+
+def _then(char: str, node: Node) -> Node:
+    start = json_literal(char)
+    # Most nodes are no sequences, and there are many.
+    return seq(start, node) if isinstance(start, Seq) or isinstance(node, Seq) else Seq((start, node))
+
+
+def _unlike(chars: Iterable[str]) -> Node:
+    """A raw character that is none of these, and the rest of the key."""
+    taken = [(point, point) for point in sorted(ord(char) for char in chars if not must_escape(char))]
+    return Seq((Chars(_joined([*_NEVER_RAW, *taken]), negated=True), KEY_REST))
+
+
+def _rule_name(char: str) -> str:
+    return f"other-{char}" if char.isascii() and char.isalnum() else f"other-{ord(char):02x}"
 
 
 def _joined(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

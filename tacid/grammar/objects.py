@@ -138,7 +138,7 @@ def _pair(scope: Scope, declared: list[str], others: Any, pointer: str, others_p
         keyword = "additionalProperties"
         scope.widen(pointer, keyword, "the declared names are too many to tell further ones apart from them")
     elif declared:
-        key = other_keys(declared, lambda node: scope.rule("key", node))
+        key = other_keys(declared, lambda node: scope.rule("key", node), scope.builder.rule)
     return scope.rule("pair", seq(key, Lit(":"), scope.small("value", compiled)))
 
 

@@ -22,6 +22,10 @@ NULL = Lit("null")
 KEY_REST = Ref("key-rest")
 #: The escape of a character that JSON can't hold raw, in its shortest spelling.
 KEY_ESCAPE = Ref("key-escape")
+#: What is left of a key that is something else already by being longer.
+KEY_MORE = Ref("key-more")
+#: What is left of a key that ends here, or goes on with an escape, where a declared name does neither.
+KEY_OFF = Ref("key-off")
 FRACTION = Ref("fraction")
 EXPONENT = Ref("exponent")
 #: The exponent after several digits, which add to its size.
@@ -83,6 +87,8 @@ PRIMITIVES: dict[str, Node] = {
     "integer": seq(MINUS, NATURAL),
     "boolean": alt((Lit("true"), Lit("false"))),
     "key-rest": seq(Repeat(CHAR, 0, None), Lit('"')),
+    "key-more": seq(CHAR, KEY_REST),
+    "key-off": alt((Lit('"'), seq(KEY_ESCAPE, KEY_REST))),
     "key-escape": seq(
         Lit("\\"),
         alt(
