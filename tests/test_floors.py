@@ -18,6 +18,7 @@ FLOORS = {
     "chat": 1,
     "config": 1,
     "metrics": 1,
+    "patterns": 1,
     "schema": 2,
     "grammar": 2,
     "prompt": 3,
