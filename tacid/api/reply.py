@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -224,6 +224,34 @@ class EventStream(Response):
         return self._encoder.event(event)
 
 
+class LineStream(Response):
+    """Sends lines as they come; ends what makes them when the client goes away."""
+
+    def __init__(self, lines: AsyncGenerator[bytes, None], media_type: str) -> None:
+        super().__init__(None, 200, {**STREAM_HEADERS, "content-type": media_type})
+        del self.headers["content-length"]
+        self._lines = lines
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the stream (ASGI)."""
+        tasks = {asyncio.create_task(self._write(send)), asyncio.create_task(_gone(receive))}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await self._lines.aclose()
+
+    async def _write(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async for line in self._lines:
+            await send(_chunk(line))
+        await send(_chunk(b"", more=False))
+
+
 def _chunk(data: bytes, *, more: bool = True) -> dict[str, Any]:
     return {"type": "http.response.body", "body": data, "more_body": more}
 
@@ -233,4 +261,15 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-__all__ = ["ClientGone", "EventStream", "about_of", "json_body", "json_response", "note", "reply", "while_there", "who"]
+__all__ = [
+    "ClientGone",
+    "EventStream",
+    "LineStream",
+    "about_of",
+    "json_body",
+    "json_response",
+    "note",
+    "reply",
+    "while_there",
+    "who",
+]

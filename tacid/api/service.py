@@ -105,8 +105,41 @@ class Service:
     # Models
 
     async def served(self, patience: float | None = None) -> Served:
-        """What the first ready engine serves. Raises ``EngineError`` where none is ready in time."""
-        return await self.pool.ready(self.config.engine.start_timeout if patience is None else patience)
+        """What the first ready engine serves, or one that rests, which this doesn't start.
+
+        Raises ``EngineError`` where none is ready in time.
+        """
+        return await self.pool.known(self.patience if patience is None else patience)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request waits for an engine that isn't ready."""
+        return self.config.engine.start_timeout
+
+    async def load(self, keep: float | None = None) -> None:
+        """Have an engine that rests started; ``keep`` as in `keep`. Raises ``EngineError``."""
+        async with self.pool.visit(self.patience):
+            self.keep(keep)
+
+    def keep(self, seconds: float | None) -> None:
+        """Have the engine rest so many seconds after it was last used; infinite for never, none for as it is."""
+        if seconds is not None:
+            self.pool.rest.asked(seconds)
+
+    async def unload(self) -> None:
+        """Let the engine rest as soon as nobody uses it. Raises ``RequestError`` where it wasn't started here."""
+        await self.served()
+        if not await self.pool.unload():
+            raise RequestError(
+                "The engine was not started by this server, so it can't be stopped from here; stop it where it was "
+                "started, or leave keep_alive out.",
+                param="keep_alive",
+            )
+
+    async def loaded(self) -> list[ModelCard]:
+        """The card of the served model; none where all engines rest. Raises ``EngineError``."""
+        card = await self.card()
+        return [] if all(backend.resting for backend in self.pool.backends) else [card]
 
     @property
     def known_model(self) -> str | None:
@@ -179,10 +212,10 @@ class Service:
 
     async def count(self, chat: ChatRequest, who: Who) -> int:
         """The tokens of the prompt that a request would have."""
-        served = await self.served()
-        turn = await self._request(chat, who, served)
-        plan = await plan_turn(turn)
-        return len(await served.endpoint.tokens(_prompt(turn, plan.catalogue, served)))
+        async with self.pool.visit(self.patience) as served:
+            turn = await self._request(chat, who, served)
+            plan = await plan_turn(turn)
+            return len(await served.endpoint.tokens(_prompt(turn, plan.catalogue, served)))
 
     async def _again(
         self, work: Callable[[], AsyncGenerator[ReplyEvent | TurnResult, None]], *, streamed: bool
@@ -202,9 +235,8 @@ class Service:
                     raise
 
     async def _turn(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
-        patience = self.config.engine.start_timeout
         try:
-            async with self.pool.lease(_keys(chat), who=who.name, patience=patience) as lease:
+            async with self.pool.lease(_keys(chat), who=who.name, patience=self.patience) as lease:
                 request = await self._request(chat, who, lease.served)
                 async with aclosing(run_full(lease.served.endpoint, request)) as events:
                     async for event in events:
@@ -217,11 +249,10 @@ class Service:
     async def _continuation(
         self, request: CompletionRequest, who: Who
     ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
-        patience = self.config.engine.start_timeout
         tally = Tally()
         said = ""
         key = request.prompt if isinstance(request.prompt, str) else repr(request.prompt[:256])
-        async with self.pool.lease((_key(key[:2000]),), who=who.name, patience=patience) as lease:
+        async with self.pool.lease((_key(key[:2000]),), who=who.name, patience=self.patience) as lease:
             endpoint = lease.served.endpoint
             ids = (
                 list(request.prompt)

@@ -67,6 +67,11 @@ class Backend:
         return self._served is not None and self._is_current(self._served[0])
 
     @property
+    def resting(self) -> bool:
+        """Whether it was let rest, so that the next `wait_ready` starts it; `served` still says what it serves."""
+        return self._served is not None and self.supervisor.state.name == "resting"
+
+    @property
     def served(self) -> Served:
         """What is known of it, as of the last time that it was ready; `wait_ready` must have succeeded once."""
         assert self._served is not None

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from tacid.endpoints.backend import Backend, Served
+from tacid.endpoints.rest import Rest
 from tacid.errors import Busy, EngineError
 
 #: Seconds after which somebody who was told that all is busy may ask again.
@@ -61,6 +62,8 @@ class Pool:
         self._slots: dict[tuple[str, int], _Slot] = {}
         self._waiting: OrderedDict[str, deque[_Waiter]] = OrderedDict()
         self._clock = itertools.count(1)
+        #: When the engines may rest.
+        self.rest = Rest(self._let_rest)
 
     @property
     def depth(self) -> int:
@@ -87,6 +90,39 @@ class Pool:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def known(self, patience: float | None) -> Served:
+        """What is served, also by an engine that rests, which isn't started for this. Raises as `ready` does."""
+        resting = next((backend.served for backend in self.backends if backend.resting), None)
+        if resting is not None and not any(backend.ready for backend in self.backends):
+            return resting
+        return await self.ready(patience)
+
+    @asynccontextmanager
+    async def visit(self, patience: float | None) -> AsyncGenerator[Served, None]:
+        """An engine that is ready and doesn't rest as long as the context lasts, without a slot. Raises as `ready`."""
+        self.rest.used()
+        try:
+            yield await self.ready(patience)
+        finally:
+            self.rest.left_by_one()
+
+    async def unload(self) -> bool:
+        """Let the engines rest as soon as nobody uses them; at once, and until their memory is free, where that is now.
+
+        False where none of them was started here, so that none can be ended here.
+        """
+        if all(backend.supervisor.spec.kind == "url" for backend in self.backends):
+            return False
+        self.rest.asked(0.0)
+        self.rest.look()
+        if self.rest.idle:
+            await asyncio.gather(*(backend.supervisor.resting() for backend in self.backends))
+        return True
+
+    def _let_rest(self) -> None:
+        for backend in self.backends:
+            backend.supervisor.let_rest()
+
     @asynccontextmanager
     async def lease(self, keys: Sequence[str], *, who: str = "", patience: float | None) -> AsyncGenerator[Lease, None]:
         """A slot, as long as the context lasts.
@@ -95,19 +131,19 @@ class Pool:
         preferred. ``who`` is whose turn it is in the queue; ``patience`` the seconds to wait for an engine that isn't
         ready. Raises ``Busy`` where too many wait, ``EngineDied``, ``EngineStartError``.
         """
-        await self.ready(patience)
-        slot = self._free(keys) if not self._waiting else None
-        if slot is not None:
-            slot.taken = True
-        else:
-            slot = await self._wait(keys, who, patience)
-        slot.keys = tuple(keys)
-        try:
-            served = slot.backend.served
-            endpoint = replace(served.endpoint, slot=slot.index)
-            yield Lease(slot.backend.name, replace(served, endpoint=endpoint))
-        finally:
-            self._give_back(slot)
+        async with self.visit(patience):
+            slot = self._free(keys) if not self._waiting else None
+            if slot is not None:
+                slot.taken = True
+            else:
+                slot = await self._wait(keys, who, patience)
+            slot.keys = tuple(keys)
+            try:
+                served = slot.backend.served
+                endpoint = replace(served.endpoint, slot=slot.index)
+                yield Lease(slot.backend.name, replace(served, endpoint=endpoint))
+            finally:
+                self._give_back(slot)
 
     def _give_back(self, slot: _Slot) -> None:
         slot.taken = False

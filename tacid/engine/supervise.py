@@ -1,7 +1,7 @@
 """Keeps an engine running: starts it, watches it, ends it where it is wedged, and starts it again.
 
 An engine that isn't ours (kind ``url``) is watched in the same way and joined again when it comes back; it is never
-ended.
+ended. One that nobody needs can be let rest: it is ended, its memory is free, and who asks for it next starts it again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOOK = 1.0
 RETRY = 3.0
 
 _T = TypeVar("_T")
-StateName: TypeAlias = Literal["starting", "ready", "wedged", "restarting", "failed", "stopped"]
+StateName: TypeAlias = Literal["starting", "ready", "wedged", "restarting", "failed", "resting", "stopped"]
 
 _WORDS: dict[StateName, str] = {
     "starting": "is starting; ask again in a moment",
@@ -36,6 +36,7 @@ _WORDS: dict[StateName, str] = {
     "wedged": "is being ended because it gets nothing done; ask again in a moment",
     "restarting": "is being started again; ask again in a moment",
     "failed": "would not stay up and was given up; correct what is wrong, and the next request tries again",
+    "resting": "rests; the next request starts it",
     "stopped": "was stopped, because tacid is ending",
 }
 _FOREIGN_WORDS: dict[StateName, str] = {
@@ -82,6 +83,9 @@ class Supervisor:
         self._engine: Engine | None = None
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
+        self._unneeded = asyncio.Event()
+        self._down = asyncio.Event()
+        self._rests = 0
         self._ends: deque[float] = deque()
         self._failures = 0
         self._task: asyncio.Task[None] | None = None
@@ -101,8 +105,8 @@ class Supervisor:
 
     @property
     def restarts(self) -> int:
-        """How often the engine has become ready again."""
-        return max(0, self.lives - 1)
+        """How often the engine has become ready again, other than from a rest."""
+        return max(0, self.lives - 1 - self._rests)
 
     @property
     def engine(self) -> Engine:
@@ -113,8 +117,31 @@ class Supervisor:
             raise EngineDied(f"{self._name} has ended and {_WORDS['restarting']}.")
         return self._engine
 
+    def let_rest(self) -> bool:
+        """End an engine of ours that is ready, until `wait_ready` is called; whether it rests then.
+
+        From here on it counts as resting; `resting` says when its memory is free. Requests in flight break off: see
+        first that there are none.
+        """
+        if self._state.name == "ready" and self._engine is not None and self._engine.ours:
+            self._wanted.clear()
+            self._down.clear()
+            self._unneeded.set()
+            self._become("resting")
+        return self._state.name == "resting"
+
+    async def resting(self) -> None:
+        """Wait until an engine that was let rest has ended, or is wanted again."""
+        while self._state.name == "resting" and not self._down.is_set():
+            down, changed = asyncio.ensure_future(self._down.wait()), asyncio.ensure_future(self._changed.wait())
+            try:
+                await asyncio.wait({down, changed}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                down.cancel()
+                changed.cancel()
+
     async def wait_ready(self, seconds: float | None = None) -> Engine:
-        """The engine, as soon as it is ready; an engine that was given up is tried again.
+        """The engine, as soon as it is ready; one that was given up is tried again, one that rests is started.
 
         ``seconds`` is how long to wait, none for no bound. Raises what ``engine`` raises when the time is over, or at
         once where the engine has just been given up.
@@ -129,6 +156,8 @@ class Supervisor:
                         if self._state.since >= asked or asked - self._state.since < RETRY:
                             raise self._error()
                         self._wanted.set()
+                    elif self._state.name == "resting":
+                        self._wanted.set()
                     elif self._state.name == "stopped":
                         raise self._error()
                     await self._changed.wait()
@@ -140,7 +169,7 @@ class Supervisor:
         words = _FOREIGN_WORDS.get(state.name) if self.spec.kind == "url" else None
         why = f" ({state.reason})" if state.reason else ""
         message = f"{self._name} {words or _WORDS[state.name]}{why}."
-        return EngineStartError(message) if state.name in ("starting", "failed") else EngineDied(message)
+        return EngineStartError(message) if state.name in ("starting", "failed", "resting") else EngineDied(message)
 
     @property
     def _name(self) -> str:
@@ -158,7 +187,10 @@ class Supervisor:
         try:
             while True:
                 reason, lasting = await self._once()
-                await self._before_next(reason, lasting=lasting)
+                if self._state.name == "resting":
+                    await self._rest()
+                else:
+                    await self._before_next(reason, lasting=lasting)
         finally:
             self._engine = None
             self._become("stopped")
@@ -184,7 +216,9 @@ class Supervisor:
                     reason = await self._life(engine, watch)
                 finally:
                     self._engine = None
-                self._become("restarting", reason)
+                    self._unneeded.clear()
+                if self._state.name != "resting":
+                    self._become("restarting", reason)
                 return reason, False
         except (ModelError, InputError) as error:
             return _clause(error), True
@@ -193,8 +227,8 @@ class Supervisor:
             return _clause(error), False
 
     async def _life(self, engine: Engine, watch: Watch) -> str:
-        """Until the engine has ended, or had to be ended; why."""
-        end = asyncio.create_task(engine.ended() if engine.ours else _gone(engine))
+        """Until the engine has ended, had to be ended, or isn't needed for now; why."""
+        end = asyncio.create_task(self._end(engine))
         try:
             while True:
                 reason = await _first(end, watch.wedged())
@@ -209,6 +243,24 @@ class Supervisor:
                     self._become("ready")
         finally:
             await _cancelled(end)
+
+    async def _end(self, engine: Engine) -> str:
+        """Wait until the engine has ended by itself, or is let rest; why."""
+        if not engine.ours:
+            return await _gone(engine)
+        end = asyncio.create_task(engine.ended())
+        try:
+            unneeded = await _first(end, self._unneeded.wait())
+            return "nobody needs it" if unneeded else end.result()
+        finally:
+            await _cancelled(end)
+
+    async def _rest(self) -> None:
+        """Wait until somebody asks for the engine."""
+        self._down.set()
+        await self._wanted.wait()
+        self._rests += 1
+        self._become("starting")
 
     async def _before_next(self, reason: str, *, lasting: bool) -> None:
         """Wait as long as is due before the next start: a moment, or until somebody asks."""

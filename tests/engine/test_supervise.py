@@ -410,3 +410,52 @@ def _foreign(spec: EngineSpec, model: Path, port: int, log: Path) -> subprocess.
 
     with log.open("ab") as file:
         return Foreign([*program, "--model", str(model), *options], stdout=file, stderr=file)
+
+
+async def test_an_engine_that_is_let_rest_is_gone_until_it_is_wanted(
+    engine_spec: EngineSpec, random_model: Path
+) -> None:
+    async with kept(engine_spec, random_model) as (supervisor, heard):
+        first = await supervisor.wait_ready(START)
+        assert supervisor.let_rest()
+        assert supervisor.state.name == "resting"
+        with pytest.raises(EngineStartError, match="rests; the next request starts it"):
+            _ = supervisor.engine
+        async with asyncio.timeout(START):
+            await supervisor.resting()
+        assert await gone(first.pid)
+        await asyncio.sleep(0.3)
+        assert supervisor.state.name == "resting", "nobody asked"
+        second = await supervisor.wait_ready(START)
+        assert await written(second) > 0
+        assert supervisor.restarts == 0, "a rest is no failure"
+        assert heard.names == ["ready", "resting", "starting", "ready"]
+
+
+async def test_who_asks_while_an_engine_is_being_put_to_rest_gets_the_next_one(
+    engine_spec: EngineSpec, random_model: Path
+) -> None:
+    async with kept(engine_spec, random_model) as (supervisor, _):
+        first = await supervisor.wait_ready(START)
+        assert supervisor.let_rest()
+        second = await supervisor.wait_ready(START)
+        async with asyncio.timeout(START):
+            await supervisor.resting()  # it doesn't any more
+        assert second is not first
+        assert await written(second) > 0
+        kill(second)
+        await until(lambda: not second.alive)
+        assert await written(await supervisor.wait_ready(START)) > 0
+        assert supervisor.restarts == 1
+
+
+async def test_only_an_engine_that_is_ready_and_ours_is_let_rest(engine_spec: EngineSpec, random_model: Path) -> None:
+    async with start_engine(engine_spec, random_model, SMALL) as other:
+        config = EngineConfig(url=other.client.url, key=other.client.key)
+        async with kept(EngineSpec("url", other.client.url, "an engine"), None, config) as (supervisor, _):
+            await supervisor.wait_ready(START)
+            assert not supervisor.let_rest()
+            assert supervisor.state.name == "ready"
+    async with kept(engine_spec, random_model) as (supervisor, _):
+        await asyncio.sleep(0.01)
+        assert not supervisor.let_rest(), "it is only starting"

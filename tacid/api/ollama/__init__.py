@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacid.api.ollama.encode import Form, LineEncoder, chat_form, generate_form, loaded_body, whole_body
-from tacid.api.ollama.parse import is_raw, parse_chat, parse_generate, parse_raw
+from tacid.api.ollama.parse import is_raw, keep_alive_of, parse_chat, parse_generate, parse_raw
 from tacid.api.request import About, ChatRequest, CompletionRequest, Limits, StreamEncoder
 from tacid.turn.request import TurnResult
 
@@ -44,4 +44,4 @@ class OllamaWire:
 CHAT = OllamaWire(parse_chat, chat_form)
 GENERATE = OllamaWire(parse_generate, generate_form)
 
-__all__ = ["CHAT", "GENERATE", "OllamaWire", "is_raw", "parse_raw"]
+__all__ = ["CHAT", "GENERATE", "OllamaWire", "is_raw", "keep_alive_of", "parse_raw"]

@@ -123,6 +123,11 @@ def parse_generate(body: Mapping[str, Any], limits: Limits) -> ChatRequest:
     )
 
 
+def keep_alive_of(body: Mapping[str, Any]) -> float | None:
+    """How many seconds the model shall stay after a request, infinite for always. Raises ``RequestError``."""
+    return _keep_alive(body.get("keep_alive"))
+
+
 def is_raw(body: Mapping[str, Any]) -> bool:
     """Whether a body of ``/api/generate`` has a prompt that is to be continued as it is. Raises ``RequestError``."""
     return bool(want_bool(body, "raw") and want_str(body, "prompt"))
