@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema
 from tacid.chat import Message
@@ -10,6 +11,9 @@ from tacid.prompt.families import CHATML, Family, Markers
 from tacid.prompt.history import Turn, history_turns
 from tacid.prompt.segments import Prompt, Segment, join
 from tacid.prompt.words import DEFAULT_WORDS, Words, balanced_examples, plain_system_text, system_text, worded
+
+#: Some template that nobody has seen, so as strict as templates are.
+_ANY = replace(CHATML, alternates=True)
 
 
 def render(
@@ -31,6 +35,40 @@ def render(
     without an envelope, so no grammar of one belongs to it. ``answer`` is the schema that an answer has to fit,
     ``several`` says that more than one call may be made at once, ``think`` leaves the reply open for a thought.
     """
+    turns = _turns(messages, catalogue, facts, choice, words, answer, several)
+    reply = family.thinking.reply if think and family.thinking is not None else family.reply
+    return join(_segments(_arranged(turns, family), family, reply))
+
+
+def chat_turns(
+    messages: Sequence[Message],
+    *,
+    catalogue: Catalogue,
+    shown: bool,
+    facts: Sequence[str] = (),
+    choice: Choice = AUTO,
+    words: Words = DEFAULT_WORDS,
+    answer: Schema | None = None,
+    several: bool = False,
+) -> list[Turn]:
+    """The same conversation for a server that frames it by itself; never two turns of the user in a row.
+
+    ``shown``: the catalogue stands in the system turn; else the server's own template shows its tools.
+    """
+    if not shown:
+        words = replace(words, order=tuple(part for part in words.order if part != "catalogue"))
+    return list(_arranged(_turns(messages, catalogue, facts, choice, words, answer, several), _ANY))
+
+
+def _turns(
+    messages: Sequence[Message],
+    catalogue: Catalogue,
+    facts: Sequence[str],
+    choice: Choice,
+    words: Words,
+    answer: Schema | None,
+    several: bool,
+) -> list[Turn]:
     offered = len(catalogue) > 0 and choice.mode != "none"
     lead = 0
     while lead < len(messages) and messages[lead].role == "system":
@@ -45,9 +83,7 @@ def render(
     if offered and words.as_turns:
         for example in balanced_examples(words, catalogue):
             turns += [Turn("user", example.request), Turn("assistant", example.reply)]
-    turns += history_turns(messages[lead:], envelope=offered, value=answer is not None)
-    reply = family.thinking.reply if think and family.thinking is not None else family.reply
-    return join(_segments(_arranged(turns, family), family, reply))
+    return turns + history_turns(messages[lead:], envelope=offered, value=answer is not None)
 
 
 def _arranged(turns: Sequence[Turn], family: Family) -> Iterator[Turn]:

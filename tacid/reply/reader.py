@@ -226,6 +226,11 @@ class ReplyReader:
         return bool(self._list)
 
     @property
+    def left(self) -> bool:
+        """Whether the text left the envelope."""
+        return self._one.left
+
+    @property
     def done(self) -> bool:
         """Whether nothing which follows changes the reply."""
         return self._ended if self._list else self._one.done

@@ -55,6 +55,11 @@ class Plan:
             return TextReader()
         return ReplyReader([tool.name for tool in self.catalogue], value=self.request.answer is not None)
 
+    @property
+    def says_held(self) -> bool:
+        """Whether the events of an answer wait until it is checked."""
+        return None in self.widened or self.choice.mode in ("required", "named")
+
     def holds(self, name: str) -> bool:
         """Whether a call's events wait until it is checked, since what was given out can't be recalled."""
         return name in self.widened or name in self.request.checks or name in self.request.execute
@@ -64,11 +69,15 @@ class Plan:
         if isinstance(done, Call):
             if done.name not in self.catalogue:
                 return (f'there is no tool called "{done.name}"',)
+            if self.choice.mode == "named" and done.name != self.choice.name:
+                return (f'a call of "{self.choice.name}" was asked for',)
             found = self.validators.problems(done.name, done.arguments)
             if found:
                 return tuple(str(problem) for problem in found)
             check = self.request.checks.get(done.name)
             return check(done.name, done.arguments) if check is not None else ()
+        if isinstance(done, Say) and self.choice.mode in ("required", "named"):
+            return ("a call was asked for, and none was made",)
         if isinstance(done, Say) and done.complete and self.request.answer is not None:
             try:
                 value = loads(done.text, "The answer")
@@ -78,9 +87,12 @@ class Plan:
         return ()
 
 
-async def plan_turn(request: TurnRequest, *, without: Collection[str] = (), choice: Choice | None = None) -> Plan:
+async def plan_turn(
+    request: TurnRequest, *, without: Collection[str] = (), choice: Choice | None = None, held: bool = True
+) -> Plan:
     """The plan of one generation; tools in ``without`` are no longer offered. Compiles in a thread.
 
+    ``held``: the reply is held to a grammar of ours; else there is none, and an answer waits until it is checked.
     Raises ``CatalogueError`` where a call is required and no tool is offered, ``GrammarError``.
     """
     choice = choice or request.choice
@@ -90,11 +102,15 @@ async def plan_turn(request: TurnRequest, *, without: Collection[str] = (), choi
     if not len(offered) or choice.mode == "none":
         if choice.mode in ("required", "named"):
             raise CatalogueError("A call is required, but no tool is offered; offer one.")
+        if not held:
+            return _unheld(request, Catalogue(), AUTO)
         if request.answer is not None:
             grammar = await asyncio.to_thread(compile_schema, request.answer)
         took = time.perf_counter() - started if grammar is not None else None
         catalogue = Catalogue()
         return Plan(request, catalogue, AUTO, grammar, _validators(request, catalogue), _widened(grammar), took)
+    if not held:
+        return _unheld(request, offered, choice)
     settings: dict[str, Any] = {
         "choice": choice,
         "max_calls": min(request.max_calls, MAX_CALLS),
@@ -109,6 +125,11 @@ async def plan_turn(request: TurnRequest, *, without: Collection[str] = (), choi
     left_out = {tool.tool for tool in grammar.report.left_out}
     catalogue = Catalogue(tuple(tool for tool in offered if tool.name not in left_out))
     return Plan(request, catalogue, choice, grammar, _validators(request, catalogue), _widened(grammar), took)
+
+
+def _unheld(request: TurnRequest, catalogue: Catalogue, choice: Choice) -> Plan:
+    widened = frozenset[str | None]({None} if request.answer is not None else ())
+    return Plan(request, catalogue, choice, None, _validators(request, catalogue), widened)
 
 
 def _validators(request: TurnRequest, catalogue: Catalogue) -> Validators:
