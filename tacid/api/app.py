@@ -25,7 +25,18 @@ from tacid.api.openai.models import ModelEntry, find_model, model_body, models_b
 from tacid.api.openai.responses import ResponsesWire
 from tacid.api.openai.responses_encode import deleted_body, not_kept
 from tacid.api.openai.responses_store import ResponseStore
-from tacid.api.reply import ClientGone, about_of, json_body, json_response, reply, streamed, while_there, who, whole
+from tacid.api.reply import (
+    ClientGone,
+    about_of,
+    json_body,
+    json_response,
+    note,
+    reply,
+    streamed,
+    while_there,
+    who,
+    whole,
+)
 from tacid.api.request import Wire
 from tacid.api.service import Service
 from tacid.config import Config
@@ -60,7 +71,8 @@ def create_app(service: Service, metrics: Metrics) -> FastAPI:
     return app
 
 
-async def _nobody(_: Request, __: Exception) -> Response:
+async def _nobody(request: Request, _: Exception) -> Response:
+    note(request, outcome="client_gone")
     return Response(status_code=499)
 
 

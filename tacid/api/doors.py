@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tacid.api.connection import Connection
 from tacid.api.faults import Fault, body_of, fault, fault_of, headers_of, rendered
 from tacid.api.keys import Keys, Networks, address, is_loopback
 from tacid.api.logs import Lines, call_record, failure, now
@@ -30,7 +31,7 @@ from tacid.metrics import Metrics
 
 #: What uvicorn must be given, so that the doors see what is. With its proxy headers anybody could claim an address.
 UVICORN: dict[str, Any] = {
-    "http": "h11",
+    "http": Connection,
     "ws": "none",
     "proxy_headers": False,
     "server_header": False,
