@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,6 +54,7 @@ class Backend:
         flash = self.pin.flash_attention if self.pin is not None else None
         self.supervisor = Supervisor(spec, self.path, engine, flash_attention=flash, on_change=on_change)
         self._served: tuple[Engine, Served] | None = None
+        self._asking = asyncio.Lock()
 
     async def __aenter__(self) -> Backend:
         await self.supervisor.__aenter__()
@@ -89,9 +91,10 @@ class Backend:
     async def wait_ready(self, patience: float | None) -> Served:
         """What is known of the engine, once it is ready; ``patience`` is in seconds. Raises ``EngineError``."""
         engine = await self.supervisor.wait_ready(patience)
-        if self._served is None or self._served[0] is not engine:
-            self._served = (engine, await self._known(engine))
-        return self._served[1]
+        async with self._asking:  # once for all who wait
+            if self._served is None or self._served[0] is not engine:
+                self._served = (engine, await self._known(engine))
+            return self._served[1]
 
     def _is_current(self, engine: Engine) -> bool:
         try:
