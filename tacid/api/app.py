@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from tacid import __version__
 from tacid.api import anthropic, embeddings, openai
-from tacid.api.described import description
+from tacid.api.described import description, methods_of
 from tacid.api.docs_page import docs_page
 from tacid.api.doors import guarded
 from tacid.api.faults import add_handlers, answer, body_of
@@ -58,16 +58,18 @@ def create_app(service: Service, metrics: Metrics) -> FastAPI:
         async with service:
             yield
 
-    app = FastAPI(title="tacid", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
+    # Bodies are read by the wires, so what the framework could tell of them is nothing: the description is ours.
+    app = FastAPI(
+        title="tacid", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
     add_handlers(app)
     app.add_exception_handler(ClientGone, _nobody)
     app.add_exception_handler(404, _no_route)
+    app.add_exception_handler(405, _no_method)
     _add_common(app, service, metrics)
     _add_openai(app, service)
     _add_anthropic(app, service)
     ollama_routes.add_routes(app, service)
-    # Bodies are read by the wires, so what the framework would tell of them is nothing.
-    app.openapi_schema = description()
     return app
 
 
@@ -80,6 +82,15 @@ async def _no_route(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.detail == "Not Found":
         error = HTTPException(404, f"There is no {request.url.path[:200]} here; /docs shows what there is.")
     return await answer(request, error)
+
+
+async def _no_method(request: Request, _: Exception) -> Response:
+    path = request.url.path
+    taken = ", ".join(sorted(methods_of(path)))
+    response = await answer(request, HTTPException(405, f"{path[:200]} takes {taken}, not {request.method[:20]}."))
+    # RFC 9110, 15.5.6
+    response.headers["allow"] = taken
+    return response
 
 
 def _add_wire(app: FastAPI, service: Service, path: str, wire: Wire) -> None:
@@ -96,10 +107,7 @@ def _add_common(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/ready")
     async def ready() -> Response:
-        engines = [
-            {"name": backend.name, "state": backend.supervisor.state.name, "reason": backend.supervisor.state.reason}
-            for backend in service.pool.backends
-        ]
+        engines = service.behind.states()
         up = any(engine["state"] in ("ready", "resting") for engine in engines)
         return json_response({"ready": up, "engines": engines}, 200 if up else 503)
 
@@ -109,7 +117,11 @@ def _add_common(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/docs")
     async def docs() -> Response:
-        return HTMLResponse(docs_page(app.openapi()))
+        return HTMLResponse(docs_page(description()))
+
+    @app.get("/openapi.json")
+    async def described() -> Response:
+        return json_response(description())
 
 
 def _add_openai(app: FastAPI, service: Service) -> None:
@@ -147,9 +159,8 @@ def _add_openai(app: FastAPI, service: Service) -> None:
         return json_response(deleted_body(identity))
 
     async def entries() -> list[ModelEntry]:
-        card = await service.card()
-        names = (card.name, *service.config.model.aliases)
-        return [ModelEntry(name, int(card.modified.timestamp()), context=card.context) for name in names]
+        cards = await service.cards()
+        return [ModelEntry(card.name, int(card.modified.timestamp()), context=card.context) for card in cards]
 
     @app.get("/v1/models")
     async def models() -> Response:

@@ -5,6 +5,8 @@ Source: OpenAPI Specification 3.1.
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Any
 
 from tacid import __version__
@@ -15,8 +17,20 @@ from tacid.api.described.parts import ERRORS, Route
 ROUTES: dict[tuple[str, str], Route] = {**common.ROUTES, **openai.ROUTES, **anthropic.ROUTES, **ollama.ROUTES}
 
 
+def methods_of(path: str) -> set[str]:
+    """The methods that a path takes, in capitals; ``path`` is one of a request's."""
+    return {method.upper() for method, pattern in ROUTES if _pattern(pattern).fullmatch(path)}
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    # Only a model's name may hold slashes.
+    return re.compile(re.sub(r"{(\w+)}", lambda found: ".+" if found[1] == "name" else "[^/]+", path))
+
+
+@cache
 def description() -> dict[str, Any]:
-    """The whole description."""
+    """The whole description; don't change it."""
     paths: dict[str, dict[str, Any]] = {}
     for (method, path), route in ROUTES.items():
         paths.setdefault(path, {})[method] = route.operation()
@@ -40,4 +54,4 @@ def description() -> dict[str, Any]:
     }
 
 
-__all__ = ["ROUTES", "description"]
+__all__ = ["ROUTES", "description", "methods_of"]

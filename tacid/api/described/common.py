@@ -32,4 +32,5 @@ ROUTES: dict[tuple[str, str], Route] = {
     ),
     ("get", "/metrics"): Route("Server: figures for Prometheus", "openai", {PLAIN: text()}),
     ("get", "/docs"): Route("Server: this description, to read", "openai", {HTML: text()}, DOORS),
+    ("get", "/openapi.json"): Route("Server: this description", "openai", {JSON: thing()}, DOORS),
 }
