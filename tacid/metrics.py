@@ -25,6 +25,12 @@ class Metrics:
         self._requests = Counter(
             "tacid_requests", "Requests by route and outcome.", ("route", "outcome"), registry=registry
         )
+        self._turns = Counter(
+            "tacid_turns",
+            "Turns by the endpoint that took them and how that went: ok, invalid, failed.",
+            ("endpoint", "outcome"),
+            registry=registry,
+        )
         self._tokens = Counter(
             "tacid_tokens",
             "Tokens: prompt (all that was read), cached (of them from the cache), completion (written), "
@@ -59,6 +65,10 @@ class Metrics:
     def request(self, route: str, outcome: str) -> None:
         """Count a request. ``route`` is the route's pattern, never the path that a client wrote."""
         self._requests.labels(self._bounded("route", route), self._bounded("outcome", outcome)).inc()
+
+    def turn(self, endpoint: str, outcome: str) -> None:
+        """Count a turn. ``endpoint`` is its name in the configuration."""
+        self._turns.labels(self._bounded("endpoint", endpoint), self._bounded("outcome", outcome)).inc()
 
     def tokens(self, *, prompt: int = 0, cached: int = 0, completion: int = 0, forced: int = 0) -> None:
         """Count the tokens of a turn."""

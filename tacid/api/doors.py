@@ -170,6 +170,8 @@ class RequestLog:
             "completion_tokens": usage.completion if usage else None,
             "outcome": outcome,
         }
+        if isinstance(endpoint := about.get("endpoint"), str):
+            record["endpoint"] = endpoint
         if "error" in about:
             record["error"] = str(about["error"])
         if self._contents and "contents" in about:

@@ -73,7 +73,7 @@ def who(request: Request) -> Who:
 async def about_of(request: Request, service: Service, model: str | None, started: float) -> About:
     """What the reply will say about itself. Raises ``ModelUnknown``, ``EngineError``."""
     if service.known_model is None:
-        await while_there(request, service.served())
+        await while_there(request, service.meet())
     served = await service.model(model)
     note(request, model=served)
     return About(uuid.uuid4().hex, int(time.time()), model or served, started)

@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
+from tacid.api.affinity import conversation, key_of
+from tacid.api.behind import PATIENCE, Behind, Stand
 from tacid.api.cards import ModelCard, card_of
 from tacid.api.events import Events
 from tacid.api.offers import MachineOffers
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.catalogue import Catalogue, load_catalogue
-from tacid.chat import Call, Message, ReplyEvent, Sampling, Say, SayDelta
+from tacid.chat import Call, ReplyEvent, Sampling, Say, SayDelta
 from tacid.config import Config
-from tacid.endpoints.backend import Backend, Served
+from tacid.endpoints.backend import Served
 from tacid.endpoints.pool import Pool
-from tacid.engine.supervise import State
-from tacid.errors import EngineDied, GrammarRefused, ModelUnknown, RequestError, Stopping
+from tacid.errors import (
+    EngineDied,
+    EngineError,
+    EngineStartError,
+    GrammarRefused,
+    ModelUnknown,
+    RequestError,
+    Stopping,
+)
 from tacid.grammar import Report
-from tacid.jsontext import dumps, quote
+from tacid.jsontext import quote
 from tacid.metrics import Metrics
 from tacid.prompt.render import render
 from tacid.turn.full import run_full
 from tacid.turn.plan import plan_turn
+from tacid.turn.remote import run_remote
 from tacid.turn.request import TurnRequest, TurnResult
 from tacid.turn.steps import Tally, sample
 
 #: Times that a turn is taken again because its engine ended before anything was sent.
 MAX_AGAIN = 1
+#: Tokens of a reply of others' servers, where the client names no limit: they take none beyond their context.
+ELSEWHERE = 4096
 
 _LOG = logging.getLogger("tacid")
 
@@ -68,39 +80,36 @@ class Service:
             frozenset(tool.name for tool in self.own),
         )
         self.offers = MachineOffers(config.machine)
-        backends = [Backend("engine", config.engine, config.model, on_change=self._changed)]
-        self.pool = Pool(backends, queue=server.queue, on_depth=metrics.queue_depth.set)
-        self._stack = AsyncExitStack()
+        self.behind = Behind(config, metrics)
         self._card: ModelCard | None = None
         self._open: WeakSet[Events] = WeakSet()
         self._stopping = False
 
     @property
+    def pool(self) -> Pool:
+        """The engines of our own that are asked first."""
+        return self.behind.pool
+
+    @property
     def name(self) -> str:
         """The model, for people, before an engine is ready."""
+        if not self.pool.backends:
+            return ", ".join(f"{other.model or other.config.model or other.name}" for other in self.behind.others)
         backend = self.pool.backends[0]
         return backend.pin.name if backend.pin is not None else str(backend.path or self.config.engine.url)
 
     async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:
-            for backend in self.pool.backends:
-                await stack.enter_async_context(backend)
-            self._stack = stack.pop_all()
+        await self.behind.__aenter__()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._stack.aclose()
+        await self.behind.__aexit__(*error)
 
     def end_open(self) -> None:
         """End every open turn, each client being told; turns that come later end at once. Ask in the event loop."""
         self._stopping = True
         for events in tuple(self._open):
             events.end(_stopping())
-
-    def _changed(self, state: State) -> None:
-        _LOG.info("The engine: %s%s", state.name, f" ({state.reason})" if state.reason else "")
-        if state.name == "restarting":
-            self.metrics.engine_restarts.inc()
 
     # Models
 
@@ -139,28 +148,52 @@ class Service:
     async def loaded(self) -> list[ModelCard]:
         """The card of the served model; none where all engines rest. Raises ``EngineError``."""
         card = await self.card()
-        return [] if all(backend.resting for backend in self.pool.backends) else [card]
+        resting = self.pool.backends and all(backend.resting for backend in self.pool.backends)
+        return [] if resting else [card]
 
     @property
     def known_model(self) -> str | None:
-        """The served model's name, where it is known without waiting for an engine."""
-        return next((backend.model for backend in self.pool.backends if backend.model is not None), None)
+        """The name of the model that is asked unless another one is named, where it is known without waiting."""
+        if self.pool.backends:
+            return next((backend.model for backend in self.pool.backends if backend.model is not None), None)
+        return self.behind.others[0].model
+
+    async def meet(self) -> None:
+        """Wait until the served model is known, or a fallback has to do. Raises ``EngineError``."""
+        patience = self._patience(self.behind.asked(None))
+        try:
+            if self.pool.backends:
+                await self.pool.known(patience)
+            else:
+                await self.behind.others[0].wait_ready(patience)
+        except EngineError:
+            if len(self.behind.asked(None)) == 1:
+                raise
 
     async def card(self) -> ModelCard:
         """The card of the served model. Raises ``EngineError``."""
+        if not self.pool.backends:
+            await self.behind.others[0].wait_ready(self.patience)
+            return _unknown(self.behind.others[0].endpoint.model)
         served = await self.served()
         if self._card is None or self._card.context != served.context:
             self._card = await asyncio.to_thread(_card, served)
         return self._card
 
     async def cards(self) -> list[ModelCard]:
-        """The cards of the served model by each of its names."""
-        card = await self.card()
-        return [card, *(replace(card, name=name) for name in self.config.model.aliases if name != card.name)]
+        """The cards of all models that can be asked for, by each of their names."""
+        first = await self.card()
+        found = {first.name: first}
+        for other in self.behind.others:
+            if other.model is not None:
+                found.setdefault(other.model, _unknown(other.model))
+        for alias, target in self.config.model.aliases.items():
+            found.setdefault(alias, replace(found.get(target, first), name=alias))
+        return list(found.values())
 
     async def check_context(self, wanted: object) -> None:
         """Raises ``RequestError`` where a client wants a longer context than is served."""
-        if not isinstance(wanted, int):
+        if not isinstance(wanted, int) or not self.pool.backends:
             return
         context = (await self.served()).context
         if wanted > context:
@@ -172,24 +205,35 @@ class Service:
 
     async def model(self, asked: str | None) -> str:
         """The served model's name for a name that a client gave. Raises ``ModelUnknown`` that says what there is."""
-        name = self.known_model or (await self.served()).endpoint.model
+        if self.known_model is None:
+            await self.meet()
+        name = self.known_model
+        if name is None:
+            # Nobody knows yet what the first place serves; a fallback takes it for whatever it is called.
+            return asked or self.config.model.name
         if asked is None or self.is_served(asked, name):
             return name
-        raise ModelUnknown(f"There is no model {quote(asked[:200], shown=True)} here; there is {name}.")
+        others = [other.model for other in self.behind.others if other.model is not None]
+        if (target := self._target(asked)) in others:
+            return target
+        there = ", ".join(dict.fromkeys((name, *others)))
+        raise ModelUnknown(f"There is no model {quote(asked[:200], shown=True)} here; there is {there}.")
 
     def is_served(self, asked: str, name: str) -> bool:
         """Whether ``asked`` means the served model ``name``: itself, its pin's further names, an alias."""
-        asked = asked.removesuffix(":latest")
-        target = self.config.model.aliases.get(asked, asked)
         pin = next((b.pin for b in self.pool.backends if b.pin is not None), None)
         known = {name, self.config.model.name, *(pin.aliases if pin is not None else ())}
-        return target in known
+        return self._target(asked) in known
+
+    def _target(self, asked: str) -> str:
+        asked = asked.removesuffix(":latest")
+        return self.config.model.aliases.get(asked, asked)
 
     # Turns
 
     def events(self, chat: ChatRequest, who: Who, *, started: float | None = None) -> Events:
         """The events of a turn; the last is its `TurnResult`. Closing it ends the turn and the engine's work on it."""
-        return self._events(self._again(lambda: self._turn(chat, who), streamed=chat.stream), started)
+        return self._events(self._taken(chat, who), started)
 
     def completion_events(self, request: CompletionRequest, who: Who, *, started: float | None = None) -> Events:
         """The same for a raw continuation of a text."""
@@ -234,17 +278,69 @@ class Service:
                 if sent or attempt == MAX_AGAIN:
                     raise
 
-    async def _turn(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
-        try:
-            async with self.pool.lease(_keys(chat), who=who.name, patience=self.patience) as lease:
-                request = await self._request(chat, who, lease.served)
-                async with aclosing(run_full(lease.served.endpoint, request)) as events:
+    def _patience(self, stands: tuple[Stand, ...]) -> float:
+        return self.patience if len(stands) == 1 else min(PATIENCE, self.patience)
+
+    async def _taken(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        """A turn, at the first place that can take it; a fallback is asked only where nothing was sent yet."""
+        stands = self.behind.asked(self._target(chat.model) if chat.model is not None else None)
+        first: EngineError | None = None
+        for number, stand in enumerate(stands):
+            patience = self._patience(stands[number:])
+            sent = False
+            try:
+                work = partial(self._turn, stand, chat, who, patience)
+                async with aclosing(self._again(work, streamed=chat.stream)) as events:
                     async for event in events:
+                        sent = chat.stream
                         yield event
+                return
+            except (EngineDied, EngineStartError) as error:
+                if sent or number == len(stands) - 1:
+                    raise first or error from None
+                first = first or error
+                _LOG.warning("The endpoint %s can't reply, so a fallback is asked: %s", stand.name, error)
+
+    async def _turn(
+        self, stand: Stand, chat: ChatRequest, who: Who, patience: float
+    ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        name = stand.name
+        try:
+            if isinstance(stand.place, Pool):
+                async with stand.place.lease(conversation(chat), who=who.name, patience=patience) as lease:
+                    name = lease.backend
+                    request = await self._request(chat, who, lease.served)
+                    async for event in self._named(name, run_full(lease.served.endpoint, request)):
+                        yield event
+                return
+            endpoint = await stand.place.wait_ready(patience)
+            request = await self._request(chat, who, None)
+            async for event in self._named(name, run_remote(endpoint, request)):
+                yield event
         except GrammarRefused as error:
+            self.metrics.turn(name, "failed")
             if chat.grammar is None:
                 raise
             raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
+        except EngineDied as error:
+            self.metrics.turn(name, "failed")
+            if not isinstance(stand.place, Pool):
+                stand.place.failed(error)
+            raise
+        except EngineError:
+            self.metrics.turn(name, "failed")
+            raise
+
+    async def _named(
+        self, name: str, work: AsyncGenerator[ReplyEvent | TurnResult, None]
+    ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+        """The events of a turn, its result with the endpoint that took it."""
+        async with aclosing(work) as events:
+            async for event in events:
+                if isinstance(event, TurnResult):
+                    self.metrics.turn(name, "invalid" if event.invalid else "ok")
+                    event = replace(event, endpoint=name)
+                yield event
 
     async def _continuation(
         self, request: CompletionRequest, who: Who
@@ -252,7 +348,7 @@ class Service:
         tally = Tally()
         said = ""
         key = request.prompt if isinstance(request.prompt, str) else repr(request.prompt[:256])
-        async with self.pool.lease((_key(key[:2000]),), who=who.name, patience=self.patience) as lease:
+        async with self.pool.lease((key_of(key[:2000]),), who=who.name, patience=self.patience) as lease:
             endpoint = lease.served.endpoint
             ids = (
                 list(request.prompt)
@@ -275,8 +371,8 @@ class Service:
         stop = tally.stop_word if tally.stop_word in sampling.stop else None
         yield TurnResult((done,), tally.usage, 0, tally.timings, Report(), stop=stop)
 
-    async def _request(self, chat: ChatRequest, who: Who, served: Served) -> TurnRequest:
-        """The turn that a request asks for, with what the server and the machine add."""
+    async def _request(self, chat: ChatRequest, who: Who, served: Served | None) -> TurnRequest:
+        """The turn that a request asks for, with what the server and the machine add; ``served`` none: elsewhere."""
         added = await self.offers.added((who.key, chat.model))
         only = chat.extra.get("allowed_tools")
         tools = list(chat.tools)
@@ -294,7 +390,7 @@ class Service:
         catalogue = Catalogue(tuple(tools))
         if chat.grammar is not None and len(catalogue):
             raise RequestError("A grammar of your own can't stand beside tools; leave one out.", param="grammar")
-        can_think = served.endpoint.family.thinking is not None
+        can_think = served is None or served.endpoint.family.thinking is not None
         think = self.config.model.reasoning_tokens if can_think and chat.think is not False else 0
         budget = chat.extra.get("thinking_budget")
         offered = {tool.name for tool in catalogue}
@@ -313,14 +409,17 @@ class Service:
             grammar=chat.grammar,
         )
 
-    def _sampling(self, asked: Sampling, max_tokens: int | None, served: Served) -> Sampling:
+    def _sampling(self, asked: Sampling, max_tokens: int | None, served: Served | None) -> Sampling:
         """What was asked for over what the model's publisher advises."""
         changes: dict[str, Any] = {}
         for field in fields(Sampling):
             value = getattr(asked, field.name)
             if field.name != "max_tokens" and value not in (None, ()):
                 changes[field.name] = value
-        most = min(self.config.server.max_tokens, served.context or self.config.server.max_tokens)
+        most = self.config.server.max_tokens
+        if served is None:
+            return replace(asked, max_tokens=min(max_tokens or ELSEWHERE, most))
+        most = min(most, served.context or most)
         return replace(served.sampling, **changes, max_tokens=min(max_tokens or most, most))
 
     def _count(self, result: TurnResult) -> None:
@@ -341,7 +440,8 @@ class Service:
 def told(result: TurnResult) -> dict[str, Any]:
     """What the doors' log is told of a turn (see `tacid.api.doors`)."""
     calls = [(done, (done.id or "") not in result.invalid) for done in result.completions if isinstance(done, Call)]
-    return {"usage": result.usage, "calls": calls, "outcome": "invalid" if result.invalid else "ok"}
+    outcome = "invalid" if result.invalid else "ok"
+    return {"usage": result.usage, "calls": calls, "outcome": outcome, "endpoint": result.endpoint}
 
 
 def _stopping() -> Stopping:
@@ -361,33 +461,19 @@ def _prompt(turn: TurnRequest, catalogue: Catalogue, served: Served) -> Any:
     )
 
 
+def _unknown(name: str, context: int = 0, *, thinking: bool = False) -> ModelCard:
+    """The card of a model whose file isn't ours to read."""
+    return ModelCard(
+        name, 0, "0" * 64, datetime.fromtimestamp(0, UTC), "unknown", 0, "unknown", context, thinking=thinking
+    )
+
+
 def _card(served: Served) -> ModelCard:
     endpoint = served.endpoint
     thinking = endpoint.family.thinking is not None
     if served.path is None:
-        return ModelCard(
-            endpoint.model, 0, "0" * 64, datetime.fromtimestamp(0, UTC), "unknown", 0, "unknown", served.context,
-            thinking=thinking,
-        )  # fmt: skip
+        return _unknown(endpoint.model, served.context, thinking=thinking)
     return card_of(served.path, served.pin, name=endpoint.model, context=served.context, thinking=thinking)
-
-
-def _keys(chat: ChatRequest) -> tuple[str, ...]:
-    """What the prompt begins with, longest first: the conversation, and what stands before the first request."""
-    tools = _key(dumps([[tool.name, tool.parameters] for tool in chat.tools]))
-    lead: list[Message] = []
-    for message in chat.messages:
-        lead.append(message)
-        if message.role == "user":
-            break
-    return (_key(tools, *(f"{message.role}:{message.content}" for message in lead)), tools)
-
-
-def _key(*parts: str) -> str:
-    hashed = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        hashed.update(part.encode("utf-8", "surrogatepass") + b"\0")
-    return hashed.hexdigest()
 
 
 __all__ = ["Service", "Who", "told"]

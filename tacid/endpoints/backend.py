@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacid.chat import Sampling
 from tacid.config import EngineConfig, ModelConfig
+from tacid.endpoints.identity import Identity, identity_of
 from tacid.endpoints.local import LocalEndpoint
 from tacid.engine.find import find_engine
 from tacid.engine.pins import Pin
@@ -24,7 +26,7 @@ class Served:
     """What is known of an engine that is ready.
 
     ``context`` is in tokens, for one slot; ``path`` the model's file where it is ours to read; ``sampling`` what the
-    model's publisher advises.
+    model's publisher advises. ``identity`` is the model as the engine itself tells it.
     """
 
     endpoint: LocalEndpoint
@@ -34,11 +36,13 @@ class Served:
     path: Path | None
     pin: Pin | None
     notices: tuple[str, ...] = ()
+    identity: Identity | None = None
 
 
 class Backend:
     """A supervised engine by a name; use it as a context.
 
+    As soon as it is ready it finds out what it serves; ``on_ready`` hears that it can be asked.
     Raises ``EngineMissing``, ``ModelError`` where there is nothing to start.
     """
 
@@ -52,8 +56,11 @@ class Backend:
         if spec.kind != "url":
             self.path, self.pin = locate(model)
         flash = self.pin.flash_attention if self.pin is not None else None
-        self.supervisor = Supervisor(spec, self.path, engine, flash_attention=flash, on_change=on_change)
+        self.supervisor = Supervisor(spec, self.path, engine, flash_attention=flash, on_change=self._changed)
+        self.on_ready: Callable[[], None] = lambda: None
+        self._on_change = on_change or (lambda _: None)
         self._served: tuple[Engine, Served] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._asking = asyncio.Lock()
 
     async def __aenter__(self) -> Backend:
@@ -62,6 +69,21 @@ class Backend:
 
     async def __aexit__(self, *error: object) -> None:
         await self.supervisor.__aexit__(*error)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    def _changed(self, state: State) -> None:
+        self._on_change(state)
+        if state.name == "ready":
+            if self._task is not None:
+                self._task.cancel()
+            self._task = asyncio.create_task(self._learn())
+
+    async def _learn(self) -> None:
+        with contextlib.suppress(EngineError):  # who asks next is told
+            await self.wait_ready(0)
+            self.on_ready()
 
     @property
     def ready(self) -> bool:
@@ -110,14 +132,14 @@ class Backend:
             endpoint = replace(before.endpoint, client=engine.client, build=engine.build)
             return replace(before, endpoint=endpoint, slots=engine.slots, context=engine.context)
         path = self.path or (engine.model if engine.model is not None and engine.model.is_file() else None)
+        identity = await identity_of(engine.client)
         if pin is not None:
             endpoint = LocalEndpoint(engine.client, FAMILIES[pin.family], pin.name, engine.build)
-            return Served(endpoint, pin.defaults(), engine.slots, engine.context, path, pin)
+            return Served(endpoint, pin.defaults(), engine.slots, engine.context, path, pin, (), identity)
         props = await engine.client.props()
         bos = props.bos if await engine.client.adds_bos() else ""
         family, notice = await probe_family(engine.client.apply_template, bos=bos, failures=(EngineError,))
         name = engine.model.stem if engine.model is not None else "model"
         endpoint = LocalEndpoint(engine.client, thinks(family, props.chat_template), name, engine.build)
-        return Served(
-            endpoint, Sampling(), engine.slots, engine.context, path, None, (notice,) if notice is not None else ()
-        )
+        notices = (notice,) if notice is not None else ()
+        return Served(endpoint, Sampling(), engine.slots, engine.context, path, None, notices, identity)

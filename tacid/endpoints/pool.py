@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from tacid.endpoints.backend import Backend, Served
+from tacid.endpoints.identity import Identity
 from tacid.endpoints.rest import Rest
-from tacid.errors import Busy, EngineError
+from tacid.errors import Busy, EngineDied, EngineError, EngineStartError, RequestError
 
 #: Seconds after which somebody who was told that all is busy may ask again.
 RETRY_AFTER = 2.0
 #: Seconds between two looks, of one who waits, at whether there is an engine at all.
 LOOK = 1.0
+#: Seconds for which an engine that has just failed a request is passed over, where there is another one.
+SUSPECT = 3.0
+
+_LOG = logging.getLogger("tacid")
 
 
 @dataclass
@@ -49,6 +56,8 @@ class Lease:
 class Pool:
     """Engines that serve the same model, and the fair queue before them.
 
+    The first one that is ready says which model that is; one that serves another is not let in (``refused`` says why).
+    A turn goes to the slot that has its conversation, else to the engine with most slots free.
     Who waits is served by turns: one request of each who waits, in the order in which they came. ``queue`` is how many
     may wait; ``on_depth`` hears how many do.
     """
@@ -62,6 +71,12 @@ class Pool:
         self._slots: dict[tuple[str, int], _Slot] = {}
         self._waiting: OrderedDict[str, deque[_Waiter]] = OrderedDict()
         self._clock = itertools.count(1)
+        self._model: tuple[str, Identity] | None = None
+        self._suspects: dict[str, float] = {}
+        #: Why an engine isn't let in, by its name.
+        self.refused: dict[str, str] = {}
+        for backend in self.backends:
+            backend.on_ready = self._serve
         #: When the engines may rest.
         self.rest = Rest(self._let_rest)
 
@@ -70,30 +85,62 @@ class Pool:
         """How many wait."""
         return sum(len(queue) for queue in self._waiting.values())
 
+    def usable(self, backend: Backend) -> bool:
+        """Whether an engine can be asked now: it is ready and serves the pool's model."""
+        if not backend.ready:
+            return False
+        identity = backend.served.identity
+        if len(self.backends) == 1 or identity is None:
+            return True
+        if self._model is None:
+            self._model = (backend.name, identity)
+        name, model = self._model
+        differs = identity.differs(model)
+        if differs is None:
+            self.refused.pop(backend.name, None)
+            return True
+        why = (
+            f'"{backend.name}" serves {identity} and "{name}" {model}: {differs}; a pool is made of engines that serve '
+            "the same model, so start it with that one, or leave it out of endpoints."
+        )
+        if self.refused.get(backend.name) != why:
+            self.refused[backend.name] = why
+            _LOG.error("The engine %s", why)
+        return False
+
     async def ready(self, patience: float | None) -> Served:
         """The first engine that is ready. Raises the first one's error where none is in time."""
+        if not self.backends:
+            raise RequestError("Only an engine of this server's own can do this, and it has none; ask another server.")
         for backend in self.backends:
-            if backend.ready:
+            if self.usable(backend):
                 return backend.served
-        tasks = [asyncio.create_task(backend.wait_ready(patience)) for backend in self.backends]
+        waiting = {asyncio.create_task(backend.wait_ready(patience)): backend for backend in self.backends}
         try:
-            failed: BaseException | None = None
-            for done in asyncio.as_completed(tasks):
-                try:
-                    return await done
-                except EngineError as error:
-                    failed = failed or error
-            assert failed is not None
-            raise failed
+            failed: EngineError | None = None
+            pending = set(waiting)
+            while pending:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    try:
+                        served = task.result()
+                    except EngineError as error:
+                        failed = failed or error
+                        continue
+                    if self.usable(waiting[task]):
+                        return served
+            raise failed or EngineStartError(
+                f"The engine {next(iter(self.refused.values()), 'is not ready; ask again')}"
+            )
         finally:
-            for task in tasks:
+            for task in waiting:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*waiting, return_exceptions=True)
 
     async def known(self, patience: float | None) -> Served:
         """What is served, also by an engine that rests, which isn't started for this. Raises as `ready` does."""
         resting = next((backend.served for backend in self.backends if backend.resting), None)
-        if resting is not None and not any(backend.ready for backend in self.backends):
+        if resting is not None and not any(self.usable(backend) for backend in self.backends):
             return resting
         return await self.ready(patience)
 
@@ -142,6 +189,10 @@ class Pool:
                 served = slot.backend.served
                 endpoint = replace(served.endpoint, slot=slot.index)
                 yield Lease(slot.backend.name, replace(served, endpoint=endpoint))
+            except EngineDied:
+                self._suspects[slot.backend.name] = time.monotonic()
+                slot.keys = ()
+                raise
             finally:
                 self._give_back(slot)
 
@@ -195,18 +246,20 @@ class Pool:
                 del self._waiting[who]
 
     def _free(self, keys: Sequence[str]) -> _Slot | None:
-        """The best free slot of the engines that are ready."""
-        best: tuple[tuple[int, float, float], _Slot] | None = None
-        for backend in self.backends:
-            if not backend.ready:
-                continue
+        """The best free slot of the engines that can be asked."""
+        usable = [backend for backend in self.backends if self.usable(backend)]
+        recent = time.monotonic() - SUSPECT
+        trusted = [backend for backend in usable if self._suspects.get(backend.name, 0.0) < recent]
+        best: tuple[tuple[bool, float, int, float], _Slot] | None = None
+        for backend in trusted or usable:
             slots = [self._slot(backend, index) for index in range(backend.served.slots)]
             busy = sum(slot.taken for slot in slots) / len(slots)
             for slot in slots:
                 if slot.taken:
                     continue
                 shared = next((len(keys) - place for place, key in enumerate(keys) if key in slot.keys), 0)
-                rank = (-shared, busy, slot.used)
+                # The same conversation is worth a busier engine; the same tools alone are read again soon enough.
+                rank = (not (keys and keys[0] in slot.keys), busy, -shared, slot.used)
                 if best is None or rank < best[0]:
                     best = (rank, slot)
         return best[1] if best is not None else None

@@ -31,7 +31,7 @@ from tacid.endpoints.chat_deltas import Deltas
 from tacid.endpoints.remote import Thoughts, chosen, sampling_body
 from tacid.engine.body import sendable
 from tacid.engine.client import End
-from tacid.errors import Busy, EngineDied, EngineError, EngineStartError, GrammarRefused
+from tacid.errors import Busy, EngineDied, EngineError, GrammarRefused
 from tacid.prompt.render import chat_turns
 from tacid.reply.lenient import read_message
 from tacid.reply.reader import ReplyReader, TextReader
@@ -47,6 +47,7 @@ _CHOICES = ("none", "auto")
 #: A grammar that no model keeps to by itself, and a tool to show.
 _TRIED = 'root ::= "held-" [0-9] [0-9]'
 _HELD = re.compile(r"held-[0-9][0-9]")
+_BEGUN = re.compile(r"(h(e(l(d(-([0-9][0-9]?)?)?)?)?)?)?")
 _TOOL = Tool("clock_read", "Read the clock of the kitchen.", {"type": "object", "properties": {}})
 
 
@@ -75,7 +76,7 @@ class ToolsEndpoint:
     async def learn(self, *, again: bool = False) -> Habits:
         """How the server is asked, found out by a few short replies; kept until it is asked ``again``.
 
-        Raises ``EngineStartError`` where no field holds a grammar, ``EngineDied``, ``EngineError``.
+        Raises ``GrammarRefused`` where no field holds a grammar, ``EngineDied``, ``EngineError``.
         """
         if self._habits is None or again:
             self._habits = await self._tried()
@@ -98,7 +99,7 @@ class ToolsEndpoint:
                 holding = holding or Habits(name, choice, shows=False)
             if holding is not None:
                 return holding
-        raise EngineStartError(
+        raise GrammarRefused(
             f'The endpoint "{self.name}" holds no grammar ({"; ".join(reasons)}); start it so that it does, or take it '
             'as kind = "remote".'
         )
@@ -108,7 +109,7 @@ class ToolsEndpoint:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "user", "content": "What time is it?"}],
-            "max_tokens": 64,
+            "max_tokens": 1024,  # for one that can't but think; what isn't held is broken off at once
             "temperature": 0,
             **_unthinking(),
             **GRAMMAR_FIELDS[name](_TRIED),
@@ -121,12 +122,13 @@ class ToolsEndpoint:
             async with aclosing(self.client.chat(body)) as chunks:
                 async for chunk in chunks:
                     said += deltas.feed(chunk)[1]
+                    if deltas.calling or not _BEGUN.fullmatch(said.strip()):
+                        return False, 0, "ignored"
         except (EngineDied, Busy):
             raise
         except EngineError as error:
             return False, 0, str(error).rstrip(".")
-        held = _HELD.fullmatch(said.strip()) is not None and not deltas.calling
-        return held, deltas.end().usage.prompt, "ignored"
+        return _HELD.fullmatch(said.strip()) is not None, deltas.end().usage.prompt, "ignored"
 
     async def reply(self, asked: Asked) -> AsyncGenerator[ReplyEvent | Several | End, None]:
         """The events of one reply, then its `End`.

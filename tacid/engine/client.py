@@ -162,6 +162,11 @@ class EngineClient:
         """What the engine's ``/v1/embeddings`` answers. Raises ``EngineError`` where it wasn't started for them."""
         return dict(_mapping(await self._ask("POST", "/v1/embeddings", body)))
 
+    async def model_meta(self) -> Mapping[str, Any]:
+        """The figures of its model (``/v1/models``): vocabulary, parameters, bytes; empty where it tells none."""
+        entries = _mapping(await self._ask("GET", "/v1/models")).get("data")
+        return _mapping(_mapping(entries[0] if isinstance(entries, list) and entries else None).get("meta"))
+
     async def slots(self) -> list[Mapping[str, Any]]:
         """The state of each slot (``/slots``)."""
         data = await self._ask("GET", "/slots")
@@ -339,7 +344,7 @@ class EngineClient:
         if error.get("type") == "exceed_context_size_error":
             prompt, context = int(error.get("n_prompt_tokens") or 0), int(error.get("n_ctx") or 0)
             return ContextExceeded(
-                f"The prompt has {prompt:,} tokens and the engine's context holds {context:,}; shorten it or raise "
+                f"The prompt has {prompt} tokens and the engine's context holds {context}; shorten it or raise "
                 "engine.context.",
                 prompt=prompt,
                 context=context,

@@ -56,7 +56,8 @@ class TurnResult:
     counts replies that failed their check and were sampled again, ``problems`` says why. ``invalid``: the ids of calls
     that failed twice and were handed on, each with what is wrong ("" stands for the answer). ``hops`` counts calls
     that were carried out unseen. ``stop`` is the client's stop text that ended the answer. ``compiling`` is the
-    seconds that the grammar took, none where it was kept from an earlier turn.
+    seconds that the grammar took, none where it was kept from an earlier turn. ``endpoint`` is the name of what made
+    the reply, where somebody chose it.
     """
 
     completions: tuple[Completion, ...]
@@ -70,6 +71,7 @@ class TurnResult:
     hops: int = 0
     stop: str | None = None
     compiling: float | None = None
+    endpoint: str | None = None
 
     @property
     def completion(self) -> Say | Call | Truncated:
