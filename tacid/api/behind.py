@@ -17,7 +17,7 @@ from tacid.errors import InputError
 from tacid.metrics import Metrics
 
 #: Seconds that a request waits for what isn't ready, where something else can be asked instead.
-PATIENCE = 1.0
+PATIENCE = 0.5
 
 _LOG = logging.getLogger("tacid")
 

@@ -50,9 +50,10 @@ class ChatServer:
         shows: bool = True,
         models: tuple[str, ...] = ("small",),
         key: str | None = None,
+        port: int = 0,
     ) -> None:
         self._field, self._holds, self._shows, self._models, self._key = field, holds, shows, models, key
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = socket.create_server(("127.0.0.1", port))
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(self, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)

@@ -42,6 +42,12 @@ def served(engine: Engine) -> Iterator[Served]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def served_random(random_engine: Engine) -> Iterator[Served]:
+    with serving(joined(random_engine)) as server:
+        yield server
+
+
 @pytest_asyncio.fixture
 async def remote(served: Served) -> AsyncIterator[RemoteEndpoint]:
     async with ChatClient(served.url, name="other tacid") as client:
@@ -62,7 +68,7 @@ def endpoint(request: pytest.FixtureRequest) -> ToolsEndpoint | RemoteEndpoint:
 async def take(
     endpoint: ToolsEndpoint | RemoteEndpoint, *tools: Tool, **more: object
 ) -> tuple[list[object], TurnResult]:
-    more.setdefault("sampling", Sampling(temperature=0.0, seed=3, max_tokens=120))
+    more.setdefault("sampling", Sampling(temperature=0.0, seed=3, max_tokens=48))
     events: list[object] = []
     async for event in run_remote(endpoint, TurnRequest(ASK, Catalogue(tools), **more)):  # type: ignore[arg-type]
         if isinstance(event, TurnResult):
@@ -84,30 +90,39 @@ async def test_a_call_of_a_real_model_fits(endpoint: ToolsEndpoint | RemoteEndpo
     assert result.retries == 0
 
 
-async def test_both_give_the_call_that_the_engine_gives(remote: RemoteEndpoint, holding: ToolsEndpoint) -> None:
-    first = (await take(remote, WEATHER, choice=Choice("required")))[1].completion
-    second = (await take(holding, WEATHER, choice=Choice("required")))[1].completion
-    assert isinstance(first, Call)
-    assert isinstance(second, Call)
-    assert first.name == second.name
-
-
-async def test_several_calls_and_hot_sampling_keep_to_the_shapes(endpoint: ToolsEndpoint | RemoteEndpoint) -> None:
-    for seed in range(3):
-        sampling = Sampling(temperature=1.8, seed=seed, max_tokens=160)
-        _, result = await take(endpoint, WEATHER, NAPS, max_calls=8, choice=Choice("required"), sampling=sampling)
-        assert not result.invalid
-        for call in result.completions:
-            if isinstance(call, Call) and call.name == "weather":
-                assert call.arguments["city"] in ("Oslo", "Rome")
+async def test_hot_random_weights_and_several_calls_keep_to_the_shapes(
+    served_random: Served, random_engine: Engine
+) -> None:
+    client = random_engine.client
+    async with (
+        ChatClient(served_random.url, name="other tacid") as first,
+        ChatClient(client.url, key=client.key, name="llama-server", grammars=True) as second,
+    ):
+        names = await first.models()
+        assert names is not None
+        several = 0
+        for endpoint in (RemoteEndpoint(first, names[0]), ToolsEndpoint(second, "random")):
+            for seed in range(6):
+                sampling = Sampling(temperature=1.8, seed=seed, max_tokens=160)
+                _, result = await take(
+                    endpoint, WEATHER, NAPS, max_calls=8, choice=Choice("required"), sampling=sampling
+                )
+                assert not result.invalid
+                calls = [done for done in result.completions if isinstance(done, Call)]
+                several += len(calls) > 1
+                for call in calls:
+                    assert call.name in ("weather", "nap")
+                    if call.name == "weather":
+                        assert call.arguments["city"] in ("Oslo", "Rome")
+        assert several
 
 
 async def test_plain_chat_streams_and_a_stop_text_ends_it(endpoint: ToolsEndpoint | RemoteEndpoint) -> None:
-    events, result = await take(endpoint, sampling=Sampling(temperature=0.0, max_tokens=24))
+    events, result = await take(endpoint, sampling=Sampling(temperature=0.0, max_tokens=12))
     assert isinstance(result.completion, Say)
     assert sum(isinstance(event, SayDelta) for event in events) > 3
     word = result.completion.text.split()[2]
-    _, stopped = await take(endpoint, sampling=Sampling(temperature=0.0, max_tokens=24, stop=(word,)))
+    _, stopped = await take(endpoint, sampling=Sampling(temperature=0.0, max_tokens=12, stop=(word,)))
     assert isinstance(stopped.completion, Say)
     assert stopped.stop == word
     assert word not in stopped.completion.text
