@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,15 +17,22 @@ from tacid.config import Config
 from tacid.engine.process import Engine
 from tests.serving import Served, serving
 
-#: Some hundred words in a list: the random model takes a second or more to write it.
-LONG = {
-    "type": "object",
-    "properties": {"list": {"type": "array", "items": {"enum": ["alpha", "beta"]}, "minItems": 400}},
-    "required": ["list"],
-    "additionalProperties": False,
-}
-#: The same, with a keyword that the grammar doesn't hold, so that arguments wait for their check.
-HELD = {**LONG, "properties": {"list": {**LONG["properties"]["list"], "contains": {"const": "alpha"}}}}  # type: ignore[dict-item]
+
+def long(texts: int, *, held: bool = False) -> dict[str, Any]:
+    """A schema of which each text takes the random model half a second or more, for the grammar leaves it nearly free.
+
+    ``held``: with a keyword that the grammar doesn't hold, so that arguments wait for their check.
+    """
+    properties: dict[str, Any] = {
+        f"text{index}": {"type": "string", "minLength": 1500, "maxLength": 1900} for index in range(texts)
+    }
+    if held:
+        tags = {"type": "array", "items": {"enum": ["a"]}, "minItems": 1, "maxItems": 1, "contains": {"const": "a"}}
+        properties["tags"] = tags
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+LONG = long(1)
 #: Random weights write bytes that are no text; letters always are, and no reply ends before its limit.
 LETTERS = "root ::= [a-z ] root"
 
@@ -87,17 +96,22 @@ OPENAI = Protocol(
         "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}},
     },
     lambda body: _error(body) if body.get("error", {}).keys() == {"message", "type", "param", "code"} else None,
-    lambda line: line.startswith("data: ") and ("alpha" in line or "beta" in line or '"content":"' in line),
+    lambda line: re.search(r'"(arguments|content)":"[^"]', line) is not None,
     lambda line: line.startswith(":"),
 )
 OLLAMA = Protocol(
     "ollama",
     "/api/chat",
     # There is no choice of tools here, and a random model would rather say something; what it says has letters too.
-    lambda prompt, schema: {**_messages(prompt), "model": "random", "tools": [_function(schema)]},
+    lambda prompt, schema: {
+        **_messages(prompt),
+        "model": "random",
+        "tools": [_function(schema)],
+        "options": {"temperature": 2.0},
+    },
     lambda prompt, schema: {**_messages(prompt), "model": "random", "format": schema},
     lambda body: body["error"] if body.keys() == {"error"} and isinstance(body["error"], str) else None,
-    lambda line: '"content":"' in line and '"content":""' not in line,
+    lambda line: re.search(r'"content":"[^"]', line) is not None,
     lambda line: '"content":""' in line and '"done":false' in line,
 )
 ANTHROPIC = Protocol(
@@ -117,7 +131,7 @@ ANTHROPIC = Protocol(
         "output_config": {"format": {"type": "json_schema", "schema": schema}},
     },
     lambda body: _error(body) if body.get("type") == "error" else None,
-    lambda line: "_delta" in line and line.startswith("data: ") and "message_delta" not in line,
+    lambda line: re.search(r'"(partial_json|text)":"[^"]', line) is not None,
     lambda line: line == "event: ping",
 )
 PROTOCOLS = (OPENAI, OLLAMA, ANTHROPIC)
@@ -129,16 +143,17 @@ def letters(tokens: int, prompt: str = "Go on.", **more: Any) -> dict[str, Any]:
 
 
 def reading(words: int, **more: Any) -> dict[str, Any]:
-    """A body for OpenAI's route that takes long to read (some seconds for ten thousand words), each time anew."""
+    """A body for OpenAI's route that takes long to read (seconds for seven thousand words), each time anew."""
     return letters(3, f"{time.monotonic_ns()} " + "word " * words, **more)
 
 
 class Running:
     """A server in a thread that has an engine to itself."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, headers: Mapping[str, str] | None = None) -> None:
         self.served = served
-        self.http = httpx.Client(base_url=served.url, timeout=60)
+        limits = httpx.Limits(max_connections=None)
+        self.http = httpx.Client(base_url=served.url, timeout=60, limits=limits, headers=dict(headers or {}))
         self.backend = served.service.pool.backends[0]
 
     @property
@@ -190,13 +205,24 @@ class Running:
 
 
 @contextmanager
-def running(config: Config) -> Iterator[Running]:
-    """A server for as long as the context lasts; it is ready."""
+def running(config: Config, headers: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """A server for as long as the context lasts; it is ready. ``headers`` go with every request of its client."""
     with serving(config) as served:
-        made = Running(served)
+        made = Running(served, headers)
         with made.http:
             made.until(made.ready)
             yield made
+
+
+def connect(server: Running) -> socket.socket:
+    """A connection to the server by hand."""
+    return socket.create_connection(("127.0.0.1", server.served.port), timeout=30)
+
+
+def posted(body: Mapping[str, Any], path: str = OPENAI.path) -> bytes:
+    """The bytes of a request."""
+    content = json.dumps(body).encode()
+    return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
 
 
 def lines(reply: httpx.Response) -> Iterator[str]:

@@ -17,7 +17,7 @@ import pytest
 from tacid.config import Config
 from tacid.grammar import Grammar, compile_catalogue
 from tacid.turn import plan
-from tests.faults.asking import OLLAMA, OPENAI, PROTOCOLS, Protocol, Running, letters, lines, reading, running
+from tests.faults.asking import OLLAMA, OPENAI, PROTOCOLS, Protocol, Running, letters, lines, long, reading, running
 
 pytestmark = [pytest.mark.engine, pytest.mark.model]
 
@@ -55,7 +55,7 @@ def test_an_engine_killed_in_a_stream_is_an_error_of_the_protocols_own(
     # Ollama's calls are one piece: until then there are only signs of life.
     began = protocol.beat if (protocol, kind) == (OLLAMA, "call") else protocol.content
     text, killed = "", False
-    with server.http.stream("POST", protocol.path, json=protocol.body(kind, stream=True)) as reply:
+    with server.http.stream("POST", protocol.path, json=protocol.body(kind, stream=True, schema=long(8))) as reply:
         for line in lines(reply):
             text += line + "\n"
             if not killed and (began(line) or protocol.content(line)):
@@ -74,7 +74,7 @@ def test_an_engine_killed_in_a_stream_is_an_error_of_the_protocols_own(
 def test_an_engine_killed_while_it_reads_is_not_seen_by_the_client(server: Running, stream: bool) -> None:
     server.until(server.ready)
     first = server.pid
-    with later(lambda: server.http.post(OPENAI.path, json=reading(9000, stream=stream))) as replies:
+    with later(lambda: server.http.post(OPENAI.path, json=reading(7000, stream=stream))) as replies:
         server.until(lambda: server.busy() == 1)
         time.sleep(0.2)
         kill(server)
