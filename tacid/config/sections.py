@@ -175,9 +175,9 @@ class EndpointConfig(Section):
         description="local: a llama-server whose sampler we hold. tools: a local server that honours tools. "
         "remote: one that guarantees the shape by itself."
     )
-    url: Url | None = Field(None, description="Where it is; a local one without a URL is started by us.")
+    url: Url | None = Field(None, description="Where it is; a local one without a URL is the one of [engine].")
     key: Secret = Field(None, description="Its key.")
-    model: Named | None = Field(None, description="The model to ask it for; default: the one of [model].")
+    model: Named | None = Field(None, description="The model to ask it for; default: the only one there, else [model].")
     fallback: bool = Field(False, description="Whether it is only asked when the others can't reply.")
 
     @model_validator(mode="after")

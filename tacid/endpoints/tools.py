@@ -83,14 +83,14 @@ class ToolsEndpoint:
         return self._habits
 
     async def _tried(self) -> Habits:
-        reasons: list[str] = []
+        reasons: dict[str, list[str]] = {}
         holding: Habits | None = None
         bare: int | None = None
         for name in GRAMMAR_FIELDS:
             for choice in _CHOICES:
                 held, read, reason = await self._try(name, choice)
                 if not held:
-                    reasons.append(f"{name} with tool_choice {choice}: {reason}")
+                    reasons.setdefault(reason, []).append(f"{name} with tool_choice {choice}")
                     continue
                 if bare is None:
                     bare = (await self._try(name, None))[1]
@@ -99,9 +99,10 @@ class ToolsEndpoint:
                 holding = holding or Habits(name, choice, shows=False)
             if holding is not None:
                 return holding
+        tried = "; ".join(f"{', '.join(ways)}: {reason}" for reason, ways in reasons.items())
         raise GrammarRefused(
-            f'The endpoint "{self.name}" holds no grammar ({"; ".join(reasons)}); start it so that it does, or take it '
-            'as kind = "remote".'
+            f'The endpoint "{self.name}" holds no grammar ({tried}); start it so that it does, or take it as kind = '
+            '"remote".'
         )
 
     async def _try(self, name: str, choice: str | None) -> tuple[bool, int, str]:
