@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tacid.endpoints.backend import Served
 from tacid.engine.gguf_file import GgufHead, read_head
 from tacid.engine.pins import Pin
 from tacid.engine.store import pin_of, sha256_of
@@ -108,3 +109,19 @@ def _told(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= MAX_TEXT
     return not isinstance(value, float) or math.isfinite(value)
+
+
+def unknown_card(name: str, context: int = 0, *, thinking: bool = False) -> ModelCard:
+    """The card of a model whose file isn't ours to read."""
+    return ModelCard(
+        name, 0, "0" * 64, datetime.fromtimestamp(0, UTC), "unknown", 0, "unknown", context, thinking=thinking
+    )
+
+
+def card_of_served(served: Served) -> ModelCard:
+    """The card of what an engine serves; reads the model's file. Raises ``ModelError`` where it can't be one."""
+    endpoint = served.endpoint
+    thinking = endpoint.family.thinking is not None
+    if served.path is None:
+        return unknown_card(endpoint.model, served.context, thinking=thinking)
+    return card_of(served.path, served.pin, name=endpoint.model, context=served.context, thinking=thinking)

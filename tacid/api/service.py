@@ -6,20 +6,19 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
 from tacid.api.affinity import conversation, key_of
 from tacid.api.behind import PATIENCE, Behind, Stand
-from tacid.api.cards import ModelCard, card_of
+from tacid.api.cards import ModelCard, card_of_served, unknown_card
 from tacid.api.events import Events
-from tacid.api.offers import MachineOffers
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
+from tacid.api.turn_request import TurnRequests, prompt_of
 from tacid.catalogue import Catalogue, load_catalogue
-from tacid.chat import Call, ReplyEvent, Sampling, Say, SayDelta
+from tacid.chat import Call, ReplyEvent, Say, SayDelta
 from tacid.config import Config
 from tacid.endpoints.backend import Served
 from tacid.endpoints.pool import Pool
@@ -35,17 +34,14 @@ from tacid.errors import (
 from tacid.grammar import Report
 from tacid.jsontext import quote
 from tacid.metrics import Metrics
-from tacid.prompt.render import render
 from tacid.turn.full import run_full
 from tacid.turn.plan import plan_turn
 from tacid.turn.remote import run_remote
-from tacid.turn.request import TurnRequest, TurnResult
+from tacid.turn.request import TurnResult
 from tacid.turn.steps import Tally, sample
 
 #: Times that a turn is taken again because its engine ended before anything was sent.
 MAX_AGAIN = 1
-#: Tokens of a reply of others' servers, where the client names no limit: they take none beyond their context.
-ELSEWHERE = 4096
 
 _LOG = logging.getLogger("tacid")
 
@@ -79,7 +75,7 @@ class Service:
             server.max_tokens,
             frozenset(tool.name for tool in self.own),
         )
-        self.offers = MachineOffers(config.machine)
+        self._requests = TurnRequests(config, self.own)
         self.behind = Behind(config, metrics)
         self._card: ModelCard | None = None
         self._open: WeakSet[Events] = WeakSet()
@@ -174,10 +170,10 @@ class Service:
         """The card of the served model. Raises ``EngineError``."""
         if not self.pool.backends:
             await self.behind.others[0].wait_ready(self.patience)
-            return _unknown(self.behind.others[0].endpoint.model)
+            return unknown_card(self.behind.others[0].endpoint.model)
         served = await self.served()
         if self._card is None or self._card.context != served.context:
-            self._card = await asyncio.to_thread(_card, served)
+            self._card = await asyncio.to_thread(card_of_served, served)
         return self._card
 
     async def cards(self) -> list[ModelCard]:
@@ -186,7 +182,7 @@ class Service:
         found = {first.name: first}
         for other in self.behind.others:
             if other.model is not None:
-                found.setdefault(other.model, _unknown(other.model))
+                found.setdefault(other.model, unknown_card(other.model))
         for alias, target in self.config.model.aliases.items():
             found.setdefault(alias, replace(found.get(target, first), name=alias))
         return list(found.values())
@@ -257,9 +253,9 @@ class Service:
     async def count(self, chat: ChatRequest, who: Who) -> int:
         """The tokens of the prompt that a request would have."""
         async with self.pool.visit(self.patience) as served:
-            turn = await self._request(chat, who, served)
+            turn = await self._requests.turn(chat, who.key, served)
             plan = await plan_turn(turn)
-            return len(await served.endpoint.tokens(_prompt(turn, plan.catalogue, served)))
+            return len(await served.endpoint.tokens(prompt_of(turn, plan.catalogue, served)))
 
     async def _again(
         self, work: Callable[[], AsyncGenerator[ReplyEvent | TurnResult, None]], *, streamed: bool
@@ -309,12 +305,12 @@ class Service:
             if isinstance(stand.place, Pool):
                 async with stand.place.lease(conversation(chat), who=who.name, patience=patience) as lease:
                     name = lease.backend
-                    request = await self._request(chat, who, lease.served)
+                    request = await self._requests.turn(chat, who.key, lease.served)
                     async for event in self._named(name, run_full(lease.served.endpoint, request)):
                         yield event
                 return
             endpoint = await stand.place.wait_ready(patience)
-            request = await self._request(chat, who, None)
+            request = await self._requests.turn(chat, who.key, None)
             async for event in self._named(name, run_remote(endpoint, request)):
                 yield event
         except GrammarRefused as error:
@@ -355,7 +351,7 @@ class Service:
                 if not isinstance(request.prompt, str)
                 else await endpoint.client.tokenize(request.prompt, special=False)
             )
-            sampling = self._sampling(request.sampling, request.max_tokens, lease.served)
+            sampling = self._requests.sampling(request.sampling, request.max_tokens, lease.served)
             try:
                 async with aclosing(sample(endpoint, ids, None, sampling, tally, raw=request.grammar)) as texts:
                     async for text in texts:
@@ -366,61 +362,16 @@ class Service:
                 if request.grammar is None:
                     raise
                 raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
+            except EngineError as error:
+                if "invalid tokens" not in str(error):
+                    raise
+                raise RequestError(
+                    "prompt holds a number that is no token of this model; give its tokens, or a text.", param="prompt"
+                ) from None
         done = Say(said, complete=not tally.cut_off)
         yield done
         stop = tally.stop_word if tally.stop_word in sampling.stop else None
         yield TurnResult((done,), tally.usage, 0, tally.timings, Report(), stop=stop)
-
-    async def _request(self, chat: ChatRequest, who: Who, served: Served | None) -> TurnRequest:
-        """The turn that a request asks for, with what the server and the machine add; ``served`` none: elsewhere."""
-        added = await self.offers.added((who.key, chat.model))
-        only = chat.extra.get("allowed_tools")
-        tools = list(chat.tools)
-        for tool in (*self.own, *added.catalogue):
-            if tool.name in chat.tools:
-                raise RequestError(
-                    f"The tool {quote(tool.name, shown=True)} is this server's own; give yours another name.",
-                    param="tools",
-                )
-            if only is None or tool.name in only:
-                tools.append(tool)
-        # What the machine adds stands first, where it changes least from request to request.
-        names = {tool.name for tool in added.catalogue}
-        tools.sort(key=lambda tool: tool.name not in names)
-        catalogue = Catalogue(tuple(tools))
-        if chat.grammar is not None and len(catalogue):
-            raise RequestError("A grammar of your own can't stand beside tools; leave one out.", param="grammar")
-        can_think = served is None or served.endpoint.family.thinking is not None
-        think = self.config.model.reasoning_tokens if can_think and chat.think is not False else 0
-        budget = chat.extra.get("thinking_budget")
-        offered = {tool.name for tool in catalogue}
-        return TurnRequest(
-            messages=chat.messages,
-            catalogue=catalogue,
-            facts=added.facts,
-            choice=chat.choice,
-            sampling=self._sampling(chat.sampling, chat.max_tokens, served),
-            checks={name: check for name, check in added.checks.items() if name in offered},
-            max_calls=chat.max_calls,
-            answer=chat.answer,
-            think=min(think, budget) if isinstance(budget, int) and budget > 0 else think,
-            execute={name: run for name, run in added.execute.items() if name in offered},
-            on_invalid=self.config.server.on_invalid,
-            grammar=chat.grammar,
-        )
-
-    def _sampling(self, asked: Sampling, max_tokens: int | None, served: Served | None) -> Sampling:
-        """What was asked for over what the model's publisher advises."""
-        changes: dict[str, Any] = {}
-        for field in fields(Sampling):
-            value = getattr(asked, field.name)
-            if field.name != "max_tokens" and value not in (None, ()):
-                changes[field.name] = value
-        most = self.config.server.max_tokens
-        if served is None:
-            return replace(asked, max_tokens=min(max_tokens or ELSEWHERE, most))
-        most = min(most, served.context or most)
-        return replace(served.sampling, **changes, max_tokens=min(max_tokens or most, most))
 
     def _count(self, result: TurnResult) -> None:
         metrics, usage = self.metrics, result.usage
@@ -446,34 +397,6 @@ def told(result: TurnResult) -> dict[str, Any]:
 
 def _stopping() -> Stopping:
     return Stopping("The server is being stopped, and this could not be finished before; ask again in a moment.")
-
-
-def _prompt(turn: TurnRequest, catalogue: Catalogue, served: Served) -> Any:
-    return render(
-        turn.messages,
-        catalogue=catalogue,
-        family=served.endpoint.family,
-        facts=turn.facts,
-        choice=turn.choice,
-        answer=turn.answer,
-        several=turn.max_calls > 1,
-        think=turn.think > 0,
-    )
-
-
-def _unknown(name: str, context: int = 0, *, thinking: bool = False) -> ModelCard:
-    """The card of a model whose file isn't ours to read."""
-    return ModelCard(
-        name, 0, "0" * 64, datetime.fromtimestamp(0, UTC), "unknown", 0, "unknown", context, thinking=thinking
-    )
-
-
-def _card(served: Served) -> ModelCard:
-    endpoint = served.endpoint
-    thinking = endpoint.family.thinking is not None
-    if served.path is None:
-        return _unknown(endpoint.model, served.context, thinking=thinking)
-    return card_of(served.path, served.pin, name=endpoint.model, context=served.context, thinking=thinking)
 
 
 __all__ = ["Service", "Who", "told"]

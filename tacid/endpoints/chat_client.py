@@ -19,6 +19,8 @@ MAX_STREAM = 256 * 1024 * 1024
 MAX_ANSWER = 16 * 1024 * 1024
 
 _GONE = frozenset({502, 503, 504})
+#: Words by which another tacid says in mid-stream that its engine is gone.
+_LOST = frozenset({"engine_died", "engine_start_failed", "stopping"})
 
 
 class ChatClient:
@@ -183,12 +185,12 @@ class ChatClient:
         error = error if isinstance(error, Mapping) else {"message": error}
         message = _shown(str(error.get("message") or text.decode(errors="replace")))
         status = answer.status_code
-        code = str(error.get("code") or error.get("type") or "")
+        code = f"{error.get('code') or ''} {error.get('type') or ''}"
         if status == 200:
             # An error in mid-stream carries its status in itself, if at all.
             found = str(error.get("code") or error.get("status") or "")
             status = int(found) if found.isdigit() else 500
-            if code in ("engine_died", "engine_start_failed", "stopping"):
+            if _LOST & set(code.split()):
                 status = 503
         lower = message.lower()
         if "context_length" in code or "maximum context length" in lower or "exceed_context" in code:
@@ -199,7 +201,7 @@ class ChatClient:
             )
         if status == 400 and "max_completion_tokens" in lower and self._limit_field == "max_tokens":
             return _OtherLimit(message)
-        if code == "grammar_refused" or (self._grammars and ("grammar" in lower or "structured_output" in lower)):
+        if "grammar_refused" in code or (self._grammars and ("grammar" in lower or "structured_output" in lower)):
             return GrammarRefused(f"{self._who} refused a grammar of ours ({status}: {message}); please report this.")
         if status in (401, 403):
             return EngineError(f"{self._who} refuses our key ({status}: {message}); set its key.")
