@@ -25,8 +25,8 @@ LAST_WORDS = 1
 class Server(uvicorn.Server):
     """Serves until a signal comes; open requests may then go on for ``drain`` seconds.
 
-    Those that are still open are ended with an error that says why. A second signal waits for nobody. ``interrupted``
-    says afterwards whether a signal was Ctrl-C.
+    Those that are still open are ended with an error that says why, at a second signal at once. ``interrupted`` says
+    afterwards whether a signal was Ctrl-C.
     """
 
     def __init__(self, app: ASGIApp, service: Service, *, drain: float) -> None:
@@ -35,11 +35,18 @@ class Server(uvicorn.Server):
         self.interrupted = False
         self._service = service
         self._drain = drain
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called by a signal. uvicorn's own would raise it again at the end, and so never end with 0."""
         self.interrupted = self.interrupted or sig == signal.SIGINT
-        self.force_exit = self.force_exit or self.should_exit
+        if self.should_exit and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._hurry, self._loop)
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -49,6 +56,20 @@ class Server(uvicorn.Server):
             await super().shutdown(sockets)
         finally:
             timer.cancel()
+        if self.force_exit:  # uvicorn would leave it to the end of the event loop
+            await self.lifespan.shutdown()
+
+    def _hurry(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._service.end_open()
+        loop.call_later(LAST_WORDS, self._cut)
+
+    def _cut(self) -> None:
+        """Whoever doesn't read, or hasn't sent a whole request, isn't waited for."""
+        self.force_exit = True
+        for task in tuple(self.server_state.tasks):
+            task.cancel()
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
 
 
 def listen(host: str, port: int) -> list[socket.socket]:

@@ -113,7 +113,7 @@ class _Server(Server):
 
     async def _tell(self) -> None:
         """What is waited for, until the engine is ready for the first time."""
-        name, told = self._service.name, ""
+        name, told = self._service.known_model or self._service.name, ""
         if not self._service.pool.backends:
             _say(f"tacid: ready at {self._url}: {name}. Ctrl-C ends it.", "green")
             return
