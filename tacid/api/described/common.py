@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from tacid.api.described.parts import DOORS, HTML, JSON, PLAIN, Route, flag, listed, text, thing, word
 
-_STATES = ("starting", "ready", "wedged", "restarting", "failed", "resting", "stopped")
+_STATES = ("starting", "ready", "wedged", "restarting", "failed", "resting", "stopped", "refused")
 _OK = thing({"status": word("ok")}, ("status",))
 _READY = thing(
     {
         "ready": flag("Whether a request would be taken now; one that rests is started by the next."),
         "engines": listed(
             thing(
-                {"name": text(), "state": word(*_STATES), "reason": text("Why, as a clause.")},
-                ("name", "state", "reason"),
+                {
+                    "name": text(),
+                    "kind": word("local", "tools", "remote"),
+                    "state": word(*_STATES),
+                    "reason": text("Why, as a clause."),
+                    "fallback": flag("Asked only where the others can't reply; left out where it isn't one."),
+                },
+                ("name", "kind", "state", "reason"),
             )
         ),
     },
