@@ -90,7 +90,9 @@ class EngineDied(EngineError):
 
 
 class GrammarRefused(EngineError):
-    """The engine refused a grammar of ours. Never followed by an unconstrained try."""
+    """The engine refused a grammar, whose text is in ``grammar``. Never followed by an unconstrained try."""
+
+    grammar: str | None = None
 
 
 class ContextExceeded(EngineError):

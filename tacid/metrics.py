@@ -60,6 +60,11 @@ class Metrics:
             "tacid_retries", "Calls that failed their check and were sampled again.", registry=registry
         )
         self.invalid_calls = Counter("tacid_invalid_calls", "Calls that failed their check twice.", registry=registry)
+        self.left_grammar = Counter(
+            "tacid_left_grammar",
+            "Replies that an engine wrote outside the grammar that it was sent.",
+            registry=registry,
+        )
         self.engine_restarts = Counter("tacid_engine_restarts", "Restarts of an engine.", registry=registry)
 
     def request(self, route: str, outcome: str) -> None:

@@ -285,9 +285,9 @@ def _presented(scope: Scope) -> list[bytes]:
     found = []
     for value in header(scope, b"authorization"):
         scheme, _, key = value.partition(b" ")
-        if scheme.lower() == b"bearer" and key.strip():
-            found.append(key.strip())
-    return [*found, *(value.strip() for value in header(scope, b"x-api-key") if value.strip())][:4]
+        if scheme.lower() == b"bearer" and (key := key.lstrip(b" ")):
+            found.append(key)
+    return [*found, *(value for value in header(scope, b"x-api-key") if value)][:4]
 
 
 class StreamDoor:

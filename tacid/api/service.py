@@ -15,6 +15,7 @@ from tacid.api.affinity import conversation, key_of
 from tacid.api.behind import PATIENCE, Behind, Stand
 from tacid.api.cards import ModelCard, card_of_served, unknown_card
 from tacid.api.events import Events
+from tacid.api.refused import keep_refused
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.api.turn_request import TurnRequests, prompt_of
 from tacid.catalogue import Catalogue, load_catalogue
@@ -316,6 +317,7 @@ class Service:
         except GrammarRefused as error:
             self.metrics.turn(name, "failed")
             if chat.grammar is None:
+                await asyncio.to_thread(keep_refused, error.grammar or "", self.config.machine.state_dir)
                 raise
             raise RequestError(f"The engine refused the grammar: {error}", param="grammar") from None
         except EngineDied as error:
@@ -386,6 +388,9 @@ class Service:
             metrics.widening(widening.keyword)
         metrics.retries.inc(result.retries)
         metrics.invalid_calls.inc(len(result.invalid))
+        if result.outside:
+            metrics.left_grammar.inc()
+            _LOG.warning("The engine wrote a reply that is not in its grammar; is it a llama-server that honours one?")
 
 
 def told(result: TurnResult) -> dict[str, Any]:

@@ -6,10 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
+from tacid.catalogue import Catalogue
 from tacid.chat import Message, ReplyEvent, Think
 from tacid.endpoints.asked import SEVERAL
 from tacid.endpoints.local import LocalEndpoint
+from tacid.errors import ContextExceeded, EngineError
 from tacid.prompt.render import render
+from tacid.prompt.segments import Prompt
 from tacid.turn.loop import MAX_RETRIES, Spoken, run_turn
 from tacid.turn.plan import Plan
 from tacid.turn.request import TurnRequest, TurnResult
@@ -53,6 +56,15 @@ class _LocalVoice:
             think=think,
         )
         ids = list(await endpoint.tokens(prompt))
+        try:
+            async with aclosing(self._sampled(plan, ids, tally, think=think)) as spoken:
+                async for one in spoken:
+                    yield one
+        except ContextExceeded as error:
+            raise await self._explained(error, plan, prompt, messages) from None
+
+    async def _sampled(self, plan: Plan, ids: list[int], tally: Tally, *, think: bool) -> AsyncGenerator[Spoken, None]:
+        endpoint, request = self._endpoint, plan.request
         left = request.sampling.max_tokens
         if think:
             thinker = Thinker(endpoint)
@@ -78,6 +90,24 @@ class _LocalVoice:
                     yield event
         for event in reader.finish(tally.cut_off):
             yield event
+
+    async def _explained(
+        self, error: ContextExceeded, plan: Plan, prompt: Prompt, messages: tuple[Message, ...]
+    ) -> ContextExceeded:
+        """The error with how much of the prompt is the catalogue, which a client may not have in mind."""
+        if not len(plan.catalogue):
+            return error
+        bare = render(messages, catalogue=Catalogue(), family=self._endpoint.family, facts=plan.request.facts)
+        try:
+            whole, rest = len(await self._endpoint.tokens(prompt)), len(await self._endpoint.tokens(bare))
+        except EngineError:
+            return error
+        return ContextExceeded(
+            f"The prompt has {error.prompt} tokens, {whole - rest} of them for the tools, and the engine's context "
+            f"holds {error.context}; shorten it, offer fewer tools, or raise engine.context.",
+            prompt=error.prompt,
+            context=error.context,
+        )
 
 
 __all__ = ["MAX_RETRIES", "run_full"]

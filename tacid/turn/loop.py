@@ -118,6 +118,7 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
             hops,
             reply.stop,
             plan.compiling,
+            outside=tally.outside,
         )
         return
 

@@ -57,7 +57,7 @@ class TurnResult:
     that failed twice and were handed on, each with what is wrong ("" stands for the answer). ``hops`` counts calls
     that were carried out unseen. ``stop`` is the client's stop text that ended the answer. ``compiling`` is the
     seconds that the grammar took, none where it was kept from an earlier turn. ``endpoint`` is the name of what made
-    the reply, where somebody chose it.
+    the reply, where somebody chose it. ``outside``: the engine wrote what isn't in the grammar that it was sent.
     """
 
     completions: tuple[Completion, ...]
@@ -72,6 +72,7 @@ class TurnResult:
     stop: str | None = None
     compiling: float | None = None
     endpoint: str | None = None
+    outside: bool = False
 
     @property
     def completion(self) -> Say | Call | Truncated:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from tacid.chat import Sampling, Usage
 from tacid.endpoints.local import LocalEndpoint
 from tacid.engine.client import End, Piece
-from tacid.errors import EngineError
+from tacid.errors import EngineError, GrammarRefused
 from tacid.grammar import Grammar
 from tacid.grammar.printer import print_rules
 from tacid.grammar.walk import Walk
@@ -35,6 +35,8 @@ class Tally:
     timings: dict[str, float] = field(default_factory=dict)
     forced_tokens: int = 0
     cut_off: bool = False
+    #: Whether the engine wrote what isn't in the grammar that it was sent.
+    outside: bool = False
     #: The text that ended the last request, "" if none did.
     stop_word: str = ""
 
@@ -69,7 +71,7 @@ async def sample(
         walk = Walk(grammar.rules) if grammar else None
         async with aclosing(_request(endpoint, ids, text, sampling, sampling.stop, tally)) as pieces:
             async for piece in pieces:
-                tally.forced_tokens += _forced(walk, piece)
+                _walk(walk, piece, tally)
                 yield piece.text
         return
     left = sampling.max_tokens
@@ -83,7 +85,7 @@ async def sample(
         stop = (*sampling.stop, GATE_STOP)
         async with aclosing(_request(endpoint, so_far, text, limits, stop, tally)) as pieces:
             async for piece in pieces:
-                tally.forced_tokens += _forced(walk, piece)
+                _walk(walk, piece, tally)
                 written += piece.text
                 left -= len(piece.tokens)
                 yield piece.text
@@ -100,7 +102,10 @@ async def sample(
                 left -= len(piece.tokens)
                 yield piece.text
         written += choice
-        if left <= 0 or not walk.pass_gate(choice):
+        if left <= 0:
+            return
+        if not walk.pass_gate(choice):
+            tally.outside = True
             return
         text = print_rules(walk.rest())
     raise EngineError(f"The reply holds more than {MAX_GATES} choices from long lists; ask for less at once.")
@@ -123,19 +128,24 @@ async def _request(
                     ended = True
                     tally.add(piece.end)
                 yield piece
+    except GrammarRefused as error:
+        error.grammar = grammar
+        raise
     finally:
         if not ended:
             # Broken off by us: the engine tells no figures then.
             tally.usage = tally.usage + Usage(len(ids) if written else 0, 0, written)
 
 
-def _forced(walk: Walk | None, piece: Piece) -> int:
-    """How many tokens of this piece the grammar left no choice about; moves ``walk`` on."""
-    if walk is None or not piece.text:
-        return 0
+def _walk(walk: Walk | None, piece: Piece, tally: Tally) -> None:
+    """Move ``walk`` on by this piece; count its tokens where the grammar left no choice about them."""
+    if walk is None or not piece.text or tally.outside:
+        return
     forced = walk.forced().startswith(piece.text)
-    walk.feed(piece.text)
-    return len(piece.tokens) if forced else 0
+    if not walk.feed(piece.text):
+        tally.outside = True
+    elif forced:
+        tally.forced_tokens += len(piece.tokens)
 
 
 __all__ = ["GATE_STOP", "MAX_GATES", "Tally", "sample"]

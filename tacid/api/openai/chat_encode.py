@@ -206,14 +206,21 @@ def extras(result: TurnResult) -> dict[str, Any]:
     """The fields of ours beside OpenAI's; each only where there is something to tell.
 
     ``tacid``: ``invalid`` (calls that failed their check, by id, each with what is wrong; "" is the answer),
-    ``truncated`` (the tool whose call was cut off), ``stop`` (the stop text that ended the answer), and how many
-    ``forced_tokens``, ``retries`` and ``hops`` there were.
+    ``truncated`` (the tool whose call was cut off), ``stop`` (the stop text that ended the answer), ``widened`` (the
+    called tools whose calls were held to less than their schema and so checked afterwards, each with where and what),
+    and how many ``forced_tokens``, ``retries`` and ``hops`` there were.
     """
+    called = {done.name for done in result.completions if isinstance(done, Call)}
+    widened: dict[str, list[str]] = {}
+    for widening in result.report.widenings:
+        if widening.tool in called and widening.tool is not None:
+            widened.setdefault(widening.tool, []).append(f"{widening.pointer}: {widening.keyword}")
     cut = next((done for done in result.completions if isinstance(done, Truncated)), None)
     told: dict[str, Any] = {
         "invalid": {identity: list(why) for identity, why in result.invalid.items()},
         "truncated": cut.name if cut else None,
         "stop": result.stop,
+        "widened": widened,
         "forced_tokens": result.forced_tokens,
         "retries": result.retries,
         "hops": result.hops,
