@@ -53,9 +53,9 @@ def shown_escaped(char: str) -> bool:
     """Whether the prompt shows this character as an escape though JSON allows it raw.
 
     ``<``, and everything that a person can't see or that turns the direction of a line: Unicode categories Cc, Cf,
-    Zl, Zp and private use (Co).
+    Zl, Zp, private use (Co), and what is no character (Cn), whose bytes the words of a model may lack altogether.
     """
-    return char == "<" or unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Co")
+    return char == "<" or unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Co", "Cn")
 
 
 def quote(text: str, *, shown: bool = False) -> str:

@@ -10,6 +10,7 @@ from tacid.api.described.parts import (
     REPLY,
     Route,
     either,
+    event,
     flag,
     listed,
     maybe,
@@ -102,7 +103,7 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("post", "/v1/messages"): Route(
         "Anthropic: a message in reply",
         "anthropic",
-        {JSON: _REPLY, EVENTS: text("Server-sent events, message_start to message_stop.")},
+        {JSON: _REPLY, EVENTS: event("An event of the stream, message_start to message_stop.")},
         (*DOORS, *REPLY),
         _MESSAGES,
     ),

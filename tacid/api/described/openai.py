@@ -11,6 +11,7 @@ from tacid.api.described.parts import (
     Route,
     Schema,
     either,
+    event,
     flag,
     listed,
     maybe,
@@ -296,8 +297,8 @@ _EMBEDDINGS_REPLY = thing(
     },
     ("object", "data", "model", "usage"),
 )
-_STREAM = text("Server-sent events, the last of them [DONE]; an error is an event of its own.")
-_RESPONSE_STREAM = text("Server-sent events, response.created to response.completed.")
+_STREAM = event("An event of the stream, the last of which is [DONE]; an error is an event of its own.")
+_RESPONSE_STREAM = event("An event of the stream, response.created to response.completed.")
 _KEPT = {"identity": "The id of a response that is kept."}
 
 ROUTES: dict[tuple[str, str], Route] = {

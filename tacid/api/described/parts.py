@@ -97,6 +97,11 @@ def either(*schemas: Schema, description: str = "") -> Schema:
     return _told({"anyOf": list(schemas)}, description)
 
 
+def event(description: str) -> Schema:
+    """One server-sent event of a stream."""
+    return thing({"event": text(), "data": text("JSON, or [DONE].")}, ("data",), description)
+
+
 def maybe(properties: Mapping[str, Schema]) -> dict[str, Schema]:
     """The same fields, in each of which null means what its absence means."""
     return {name: _or_null(schema) for name, schema in properties.items()}
