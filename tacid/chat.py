@@ -105,6 +105,10 @@ class Usage:
         return Usage(self.prompt + other.prompt, self.cached + other.cached, self.completion + other.completion)
 
 
+#: ``max_tokens`` that leaves the length to an endpoint which bounds it by itself; never for a local one.
+UNBOUNDED = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How to sample. ``None`` leaves a setting to the engine. ``logit_bias`` holds (token id or text, bias).

@@ -219,7 +219,8 @@ class Service:
     def is_served(self, asked: str, name: str) -> bool:
         """Whether ``asked`` means the served model ``name``: itself, its pin's further names, an alias."""
         pin = next((b.pin for b in self.pool.backends if b.pin is not None), None)
-        known = {name, self.config.model.name, *(pin.aliases if pin is not None else ())}
+        own = {self.config.model.name} if self.pool.backends else set()
+        known = {name, *own, *(pin.aliases if pin is not None else ())}
         return self._target(asked) in known
 
     def _target(self, asked: str) -> str:

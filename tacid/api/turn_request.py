@@ -8,7 +8,7 @@ from typing import Any
 from tacid.api.offers import MachineOffers
 from tacid.api.request import ChatRequest
 from tacid.catalogue import Catalogue
-from tacid.chat import Sampling
+from tacid.chat import UNBOUNDED, Sampling
 from tacid.config import Config
 from tacid.endpoints.backend import Served
 from tacid.errors import RequestError
@@ -16,9 +16,6 @@ from tacid.jsontext import quote
 from tacid.prompt.render import render
 from tacid.prompt.segments import Prompt
 from tacid.turn.request import TurnRequest
-
-#: Tokens of a reply of others' servers, where the client names no limit: they take none beyond their context.
-ELSEWHERE = 4096
 
 
 class TurnRequests:
@@ -79,7 +76,8 @@ class TurnRequests:
                 changes[field.name] = value
         most = self._config.server.max_tokens
         if served is None:
-            return replace(asked, max_tokens=min(max_tokens or ELSEWHERE, most))
+            # Their server knows its context, we don't.
+            return replace(asked, max_tokens=min(max_tokens, most) if max_tokens else UNBOUNDED)
         most = min(most, served.context or most)
         return replace(served.sampling, **changes, max_tokens=min(max_tokens or most, most))
 
@@ -98,4 +96,4 @@ def prompt_of(turn: TurnRequest, catalogue: Catalogue, served: Served) -> Prompt
     )
 
 
-__all__ = ["ELSEWHERE", "TurnRequests", "prompt_of"]
+__all__ = ["TurnRequests", "prompt_of"]

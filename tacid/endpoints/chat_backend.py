@@ -13,11 +13,13 @@ from tacid.endpoints.chat_client import ChatClient
 from tacid.endpoints.remote import RemoteEndpoint
 from tacid.endpoints.tools import ToolsEndpoint
 from tacid.engine.supervise import State, StateName
-from tacid.errors import EngineDied, EngineError, EngineStartError, GrammarRefused
+from tacid.errors import Busy, EngineDied, EngineError, EngineStartError, GrammarRefused
 
 #: Seconds between two looks at a server: that is ready, that refused a grammar; else by how often it failed in a row.
 LOOK_READY, LOOK_REFUSED = 30.0, 30.0
 LOOKS = (0.5, 1.0, 2.0, 5.0, 10.0)
+#: Seconds that a request waits at most for such a server.
+PATIENCE = 10.0
 
 
 class ChatBackend:
@@ -70,14 +72,21 @@ class ChatBackend:
         return self.endpoint.model if self._known else None
 
     async def wait_ready(self, patience: float | None) -> ToolsEndpoint | RemoteEndpoint:
-        """The endpoint, once it can be asked. Raises ``EngineError`` that says why not, after ``patience`` seconds."""
+        """The endpoint, once it can be asked; waits ``patience`` seconds, `PATIENCE` at most.
+
+        Raises ``GrammarRefused`` at once where it holds none, ``EngineDied`` or ``EngineStartError`` that says why not.
+        """
+        patience = PATIENCE if patience is None else min(patience, PATIENCE)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 while not self.ready and not isinstance(self._error, GrammarRefused):
                     await self._changed.wait()
         if self.ready:
             return self.endpoint
-        raise self._error or EngineStartError(f'The endpoint "{self.name}" was not reached yet; ask again in a moment.')
+        if isinstance(self._error, (GrammarRefused, EngineDied)):
+            raise self._error
+        reason = str(self._error or f'The endpoint "{self.name}" was not reached yet; ask again in a moment.')
+        raise EngineStartError(reason)
 
     def failed(self, error: EngineError) -> None:
         """A turn found it gone: it is not asked again until it was looked at."""
@@ -118,7 +127,10 @@ class ChatBackend:
                 await asyncio.sleep(LOOKS[0])
 
     async def _join(self) -> None:
-        names = await self._client.models()
+        try:
+            names = await self._client.models()
+        except Busy:
+            names = None  # so it is there
         if self.config.model is None and names is not None and len(names) == 1:
             self.endpoint.model = names[0]
         elif isinstance(self.endpoint, ToolsEndpoint) and names is not None and self.endpoint.model not in names:

@@ -70,7 +70,9 @@ class ChatClient:
         return [str(entry["id"]) for entry in entries if isinstance(entry, Mapping) and "id" in entry]
 
     async def chat(self, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
-        """The chunks of a reply (``chat.completion.chunk``); ``max_tokens`` is sent by the name that the server knows.
+        """The chunks of a reply (``chat.completion.chunk``).
+
+        ``max_tokens`` is sent by the name that the server knows, where it isn't none.
 
         Closing the generator closes the connection, which ends the work. Raises ``EngineDied`` (not there, ended in
         the middle, silent for too long), ``GrammarRefused``, ``ContextExceeded``, ``Busy``, ``EngineError``.

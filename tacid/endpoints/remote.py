@@ -69,7 +69,7 @@ class RemoteEndpoint:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": openai_messages(asked.messages, asked.facts),
-            "max_tokens": sampling.max_tokens,
+            "max_tokens": sampling.max_tokens or None,
             **sampling_body(asked),
         }
         if len(asked.catalogue):

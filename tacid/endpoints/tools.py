@@ -192,7 +192,7 @@ class ToolsEndpoint:
         return {
             "model": self.model,
             "messages": [{"role": turn.speaker, "content": sendable(turn.text)} for turn in turns],
-            "max_tokens": sampling.max_tokens,
+            "max_tokens": sampling.max_tokens or None,
             **sampling_body(asked),
             **{key: value for key, value in extra.items() if value is not None},
             **({"tools": [tool_body(tool) for tool in asked.catalogue]} if len(asked.catalogue) else {}),

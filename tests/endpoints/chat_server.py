@@ -56,7 +56,8 @@ class ChatServer:
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
-        config = uvicorn.Config(self, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        settings: dict[str, Any] = {"http": "h11", "ws": "none", "lifespan": "off", "log_config": None}
+        config = uvicorn.Config(self, access_log=False, timeout_graceful_shutdown=1, **settings)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=lambda: asyncio.run(self._server.serve([self._socket])), daemon=True)
         self._script: list[Mapping[str, Any]] = []
@@ -78,8 +79,9 @@ class ChatServer:
 
     def stop(self) -> None:
         """End it."""
-        self._server.should_exit = self._server.force_exit = True
+        self._server.should_exit = True
         self._thread.join(10)
+        assert not self._thread.is_alive()
         self._socket.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -183,6 +183,8 @@ def test_a_server_may_have_no_engine_of_its_own(remote: ChatServer, served: Any)
     until(lambda: states(http)["there"] == "ready")
     remote.play(ON, {"say": "Hello."}, {"say": "Hello."})
     assert called(http.post("/v1/chat/completions", json=BODY)) == {"room": "hall"}
+    assert "max_tokens" not in remote.sent[0].body, "its server knows its context"
+    assert http.post("/v1/chat/completions", json={**BODY, "model": "smollm2-135m-instruct"}).status_code == 404
     assert [one["id"] for one in http.get("/v1/models").json()["data"]] == ["small"]
     body = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "stream": False}
     assert http.post("/api/chat", json=body).json()["message"]["content"] == "Hello."
@@ -196,7 +198,37 @@ def test_a_server_may_have_no_engine_of_its_own(remote: ChatServer, served: Any)
         answer = http.post(path, json=asked)
         assert answer.status_code == 400, answer.text
         assert "engine of this server's own" in answer.text
-    assert logged(server) == ["there"]
+    assert logged(server) == ["there", None], "the 404 got to nobody"
+
+
+def test_a_server_that_refuses_our_key_is_not_ready_and_the_fallback_is_asked(remote: ChatServer, served: Any) -> None:
+    with chat_server(key="sesame") as locked:
+        _, http = served(other(locked, "locked", key="wrong"), other(remote, fallback=True))
+        until(lambda: states(http) == {"locked": "restarting", "there": "ready"})
+        assert "refuses our key" in http.get("/ready").text
+        remote.play(ON)
+        assert called(http.post("/v1/chat/completions", json=BODY)) == {"room": "hall"}
+        _, http = served(other(locked, "open", key="sesame"))
+        until(lambda: states(http)["open"] == "ready")
+
+
+def test_a_limit_that_is_called_otherwise_is_sent_by_that_name(remote: ChatServer, served: Any) -> None:
+    _, http = served(other(remote))
+    until(lambda: states(http)["there"] == "ready")
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    remote.play({"status": 400, "error": {"error": {"message": words}}}, ON, ON)
+    for _ in range(2):
+        assert called(http.post("/v1/chat/completions", json={**BODY, "max_tokens": 77})) == {"room": "hall"}
+    assert [one.body.get("max_completion_tokens") for one in remote.sent] == [None, 77, 77]
+
+
+def test_a_server_that_is_busy_is_a_429_with_its_retry_after(remote: ChatServer, served: Any) -> None:
+    _, http = served(other(remote))
+    until(lambda: states(http)["there"] == "ready")
+    remote.play({"status": 429, "error": {"error": {"message": "slow down"}}, "headers": {"retry-after": "7"}})
+    answer = http.post("/v1/chat/completions", json=BODY)
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "7"
 
 
 def test_a_server_that_was_away_is_taken_again(served: Any) -> None:
