@@ -50,8 +50,8 @@ WIDENED: Mapping[str, tuple[str, ...]] = {
     ),
     "array": ("contains", "uniqueItems", "unevaluatedItems"),
     "string": ("pattern", "format"),
-    "number": ("multipleOf",),
-    "integer": ("multipleOf",),
+    "number": (),
+    "integer": (),
     "boolean": (),
     "null": (),
 }

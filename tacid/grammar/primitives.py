@@ -30,6 +30,9 @@ FRACTION = Ref("fraction")
 EXPONENT = Ref("exponent")
 #: The exponent after several digits, which add to its size.
 SHORT_EXPONENT = Ref("short-exponent")
+#: Magnitudes below a ten thousandth, and from 10,000,000,000,000,000 on, with an exponent.
+TINY = Ref("tiny")
+HUGE = Ref("huge")
 #: A number's magnitude, without sign.
 UNSIGNED = Ref("unsigned")
 
@@ -68,6 +71,29 @@ _TO_307 = alt(
     )
 )
 
+
+def _range(first: str, last: str) -> Node:
+    return Chars(((ord(first), ord(last)),))
+
+
+_TO_323 = alt(
+    (
+        seq(_range("1", "2"), Repeat(DIGIT, 1, 2)),
+        seq(_range("4", "9"), DIGIT),
+        seq(Lit("3"), DIGIT),
+        seq(Lit("3"), _range("0", "1"), DIGIT),
+        seq(Lit("32"), _range("0", "3")),
+    )
+)
+_16_TO_307 = alt(
+    (
+        seq(Lit("1"), _range("6", "9")),
+        seq(_range("2", "9"), DIGIT),
+        seq(_range("1", "2"), DIGIT, DIGIT),
+        seq(Lit("30"), _range("0", "7")),
+    )
+)
+
 PRIMITIVES: dict[str, Node] = {
     "value": alt((OBJECT, ARRAY, STRING, NUMBER, BOOLEAN, NULL)),
     "object": _several(seq(STRING, Lit(":"), VALUE), Lit(","), "{", "}"),
@@ -84,6 +110,19 @@ PRIMITIVES: dict[str, Node] = {
     "fraction": seq(Lit("."), Repeat(DIGIT, 1, None)),
     "exponent": seq(_chars("Ee"), alt((seq(Lit("-"), Repeat(DIGIT, 1, 3)), seq(optional(Lit("+")), _TO_307)))),
     "short-exponent": seq(_chars("Ee"), optional(_chars("+-")), Repeat(DIGIT, 1, 2)),
+    "tiny": alt(
+        (
+            seq(
+                _FIRST,
+                optional(FRACTION),
+                _chars("Ee"),
+                Lit("-"),
+                alt((seq(optional(Lit("0")), _range("5", "9")), _TO_323)),
+            ),
+            Lit("5e-324"),
+        )
+    ),
+    "huge": seq(_FIRST, optional(FRACTION), _chars("Ee"), optional(Lit("+")), _16_TO_307),
     "integer": seq(MINUS, NATURAL),
     "boolean": alt((Lit("true"), Lit("false"))),
     "key-rest": seq(Repeat(CHAR, 0, None), Lit('"')),
