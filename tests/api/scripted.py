@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import socket
 import threading
@@ -23,6 +24,7 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 
 from tacid.config import Config
+from tacid.errors import TacidError
 from tacid.grammar.walk import Walk
 from tacid.jsontext import dumps
 from tests.grammar.gbnf import read_gbnf
@@ -206,6 +208,13 @@ class Scripted:
         ]
         sent = Sent(body, ids)
         self.sent.append(sent)
+        if (wrong := _unfit(body)) is not None:
+            await _respond(send, 400, {"error": {"code": 400, "message": wrong, "type": "invalid_request_error"}})
+            return
+        if not _readable(sent.grammar):
+            message = "Failed to initialize samplers: failed to parse grammar"
+            await _respond(send, 400, {"error": {"code": 400, "message": message, "type": "invalid_request_error"}})
+            return
         entry = self._entry(sent)
         if entry is None:
             await _respond(send, 500, {"error": {"code": 500, "message": "The script is over.", "type": "test"}})
@@ -307,6 +316,8 @@ def _written(script: Mapping[str, Any], grammar: str | None) -> str:
     # An answer that is held to a schema is a value, in the envelope or alone.
     spelled = [dumps({"say": said}), f'{{"say":{said}}}', said]
     walk = Walk(read_gbnf(grammar))
+    if walk.copy().feed('{"zq":'):
+        return said  # any object: this is no envelope
     return next((text for text in spelled if walk.copy().feed(text)), spelled[0])
 
 
@@ -323,6 +334,25 @@ def _admitted(grammar: str, text: str) -> tuple[int, bool]:
             gate = walk.feed(_GATE)
             return (at if gate or walk.complete else 0), gate
     raise AssertionError
+
+
+def _readable(grammar: str | None) -> bool:
+    """Whether a grammar can be read at all; a client's own may be anything."""
+    try:
+        if grammar is not None:
+            Walk(read_gbnf(grammar))
+    except (ValueError, LookupError, TacidError):
+        return False
+    return True
+
+
+def _unfit(body: Mapping[str, Any]) -> str | None:
+    """What llama-server says of settings that it doesn't take (tried on b11434); all others it takes as they are."""
+    if not 1 <= body["n_predict"] < 2**31:
+        return "Field 'n_predict': Value must be between -1 <= value <= 2147483647"
+    if not 0 < body.get("repeat_penalty", 1) < math.inf:
+        return "Failed to initialize samplers: penalty_repeat must be finite and greater than 0"
+    return None
 
 
 async def _respond(send: Send, status: int, body: Any) -> None:

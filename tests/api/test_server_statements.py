@@ -241,7 +241,8 @@ class TestClientGoesAway:
 
         def first() -> None:
             with http.stream("POST", CHAT, json=body_of("client-goes-away")) as answer:
-                next(answer.iter_raw())
+                held = answer.iter_raw()
+                next(held)
                 gone.wait(10)
 
         holder = threading.Thread(target=first)
@@ -249,7 +250,8 @@ class TestClientGoesAway:
         eventually(lambda: actor.sent, 5)
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(served.url + CHAT, json=body_of("client-goes-away", stream=False), timeout=0.3)
-        eventually(lambda: served.service.pool.depth == 0, 2)
+        eventually(lambda: figure(served, "tacid_queue_depth") == 0, 2)
+        assert actor.sent[0].closed is None
         gone.set()
         holder.join(5)
         self._is_free(http)

@@ -34,7 +34,7 @@ _OPTIONS = thing(
             "min_p": number(0, 1),
             "presence_penalty": number(),
             "frequency_penalty": number(),
-            "repeat_penalty": number(0),
+            "repeat_penalty": number(0.01, 100),
             "seed": whole(),
             "stop": STOP,
             "num_predict": whole(description="The most tokens; nought and below for as many as there is room for."),

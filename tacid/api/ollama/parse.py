@@ -194,7 +194,7 @@ def _sampling(options: Mapping[str, Any]) -> Sampling:
         min_p=want_number(options, "min_p", at, low=0, high=1),
         presence_penalty=want_number(options, "presence_penalty", at),
         frequency_penalty=want_number(options, "frequency_penalty", at),
-        repeat_penalty=want_number(options, "repeat_penalty", at, low=0),
+        repeat_penalty=want_number(options, "repeat_penalty", at, low=0.01, high=100),
         seed=want_int(options, "seed", at),
         stop=want_texts(options, "stop", at),
     )
