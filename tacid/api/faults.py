@@ -1,7 +1,8 @@
 """Errors as clients see them: a status and a body in the shape of the route's protocol.
 
 OpenAI: ``{"error": {"message", "type", "param", "code"}}``. Ollama (``/api/…``): ``{"error": "text"}``. Anthropic
-(``/v1/messages…``): ``{"type": "error", "error": {"type", "message"}}``. The same bodies serve in mid-stream.
+(``/v1/messages…``): ``{"type": "error", "error": {"type", "message"}}``, and with a code ``"details": {"error_code"}``
+in it. The same bodies serve in mid-stream.
 """
 
 from __future__ import annotations
@@ -144,7 +145,10 @@ def body_of(fault: Fault, path: str) -> dict[str, Any]:
         return {"error": fault.message}
     if path.startswith("/v1/messages"):
         kind = _ANTHROPIC.get(fault.status, _INVALID if fault.status < 500 else "api_error")
-        return {"type": "error", "error": {"type": kind, "message": fault.message}}
+        error: dict[str, Any] = {"type": kind, "message": fault.message}
+        if fault.code is not None:
+            error["details"] = {"error_code": fault.code}
+        return {"type": "error", "error": error}
     return {"error": {"message": fault.message, "type": fault.type, "param": fault.param, "code": fault.code}}
 
 

@@ -24,6 +24,7 @@ from tacid.config import Config
 from tacid.endpoints.backend import Served
 from tacid.endpoints.pool import Pool
 from tacid.errors import (
+    CatalogueError,
     EngineDied,
     EngineError,
     EngineStartError,
@@ -34,6 +35,7 @@ from tacid.errors import (
 )
 from tacid.grammar import Report
 from tacid.jsontext import quote
+from tacid.machine.protocol import FACTS_GET, PROPOSE_CHANGES
 from tacid.metrics import Metrics
 from tacid.turn.full import run_full
 from tacid.turn.plan import plan_turn
@@ -68,6 +70,12 @@ class Service:
         self.metrics = metrics
         server = config.server
         self.own = load_catalogue(server.tools) if server.tools is not None else Catalogue()
+        machines = {FACTS_GET, PROPOSE_CHANGES} if config.machine.offer else set()
+        if taken := sorted(tool.name for tool in self.own if tool.name in machines):
+            raise CatalogueError(
+                f"The tool {quote(taken[0], shown=True)} of {server.tools} is called like one that machine.offer adds; "
+                "rename it."
+            )
         self.limits = Limits(
             server.max_messages,
             server.max_tools,

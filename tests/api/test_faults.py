@@ -8,7 +8,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from tacid import errors
-from tacid.api.faults import UNFORESEEN, body_of, fault, fault_of, headers_of
+from tacid.api.faults import UNFORESEEN, Fault, body_of, fault, fault_of, headers_of
 from tacid.errors import TacidError
 
 EXPECTED = {
@@ -107,7 +107,13 @@ def test_ollama_shape(path: str) -> None:
 )
 def test_anthropic_shape(status: int, kind: str) -> None:
     for path in ("/v1/messages", "/v1/messages/count_tokens"):
-        assert body_of(fault(status, "No."), path) == {"type": "error", "error": {"type": kind, "message": "No."}}
+        body = body_of(Fault(status, "No.", ""), path)
+        assert body == {"type": "error", "error": {"type": kind, "message": "No."}}
+
+
+def test_anthropic_code_is_among_the_details() -> None:
+    body = body_of(fault(400, "No.", code="thread_unsupported_request"), "/v1/messages")
+    assert body["error"]["details"] == {"error_code": "thread_unsupported_request"}
 
 
 def test_a_body_is_json() -> None:

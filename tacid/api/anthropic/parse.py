@@ -64,6 +64,13 @@ def _request(body: Mapping[str, Any], limits: Limits, most: int | None) -> ChatR
     for name in _REFUSED:
         if body.get(name):
             raise RequestError(f"{name} can't be honoured here; leave it out.", param=name, code="unsupported")
+    if body.get("thread"):
+        # By this code the client's own loop over tools knows that it must send the whole conversation.
+        raise RequestError(
+            "thread can't be honoured: no conversation is kept here; leave it out and send all messages.",
+            param="thread",
+            code="thread_unsupported_request",
+        )
     messages = _messages(body, limits)
     tools = _tools(body.get("tools"), limits)
     choice, calls = _choice(body, tools, limits.own)

@@ -159,7 +159,9 @@ class ResponseStream:
         whole = item["arguments"] if item["type"] == "function_call" else item["content"][0]["text"]
         rest = self._delta(whole[len(self._sent) :] if whole.startswith(self._sent) else "")
         step, key = _STEPS[item["type"]]
-        done = self._at(f"response.{step}.done", **{key: whole}, **self._place())
+        # Some versions of the client want the function's name here, others none; it does no harm.
+        named = {"name": item["name"]} if item["type"] == "function_call" else {}
+        done = self._at(f"response.{step}.done", **{key: whole}, **named, **self._place())
         if item["type"] == "function_call":
             self._calls += 1
         else:
@@ -181,12 +183,12 @@ class ResponseStream:
             self._keep(body, result)
         return self._send(f"response.{body['status']}", response=body)
 
-    def _at(self, name: str, **fields: Any) -> bytes:
+    def _at(self, name: str, /, **fields: Any) -> bytes:
         """An event of the open item."""
         identity = self._item["id"] if self._item else ""
         return self._send(name, item_id=identity, output_index=len(self._done), **fields)
 
-    def _send(self, name: str, **fields: Any) -> bytes:
+    def _send(self, name: str, /, **fields: Any) -> bytes:
         number, self._number = self._number, self._number + 1
         return sse.event(name, {"type": name, "sequence_number": number, **fields})
 

@@ -174,7 +174,8 @@ def test_a_fault_in_mid_stream_is_the_clients_own_error(begun: bool) -> None:
         accumulated(raw)
     assert encoder.fault(fault(429, "No.")) == encoder.event(Beat()) == b""
     (last,) = frames(WIRE.stream(REQUEST, ABOUT).fault(fault(429, "No.")))
-    assert last == {"type": "error", "error": {"type": "rate_limit_error", "message": "No."}}
+    error = {"type": "rate_limit_error", "message": "No.", "details": {"error_code": "busy"}}
+    assert last == {"type": "error", "error": error}
 
 
 def test_thoughts_that_are_not_wanted_are_not_shown() -> None:

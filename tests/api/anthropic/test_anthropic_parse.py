@@ -205,6 +205,7 @@ def test_content_that_can_not_be_read_is_named_by_its_place(content: Any, param:
         ({"stop_sequences": [1]}, "stop_sequences[0]"),
         ({"mcp_servers": [{"type": "url"}]}, "mcp_servers"),
         ({"container": "c"}, "container"),
+        ({"thread": {"type": "create"}}, "thread"),
         ({"stream": "yes"}, "stream"),
     ],
 )
