@@ -7,16 +7,11 @@ from __future__ import annotations
 
 FORMATS = "the compiler: formats in the grammar"
 PATTERNS = "the compiler: patterns in the grammar"
-NUMBERS = "the compiler: bounds and multiples of numbers in the grammar"
 MEMBERS = "the compiler: patternProperties and propertyNames in the grammar"
 
 LATER: dict[tuple[str, str, int], str] = {
-    ("catalogue-devtools", "calls_stretch", 0): NUMBERS,
-    ("catalogue-github", "calls_stretch", 0): NUMBERS,
     ("format-known-and-unknown", "stretch_format", 0): FORMATS,
     ("format-known-and-unknown", "stretch_format", 1): FORMATS,
-    ("number-bounds", "late", 0): NUMBERS,
-    ("number-bounds", "late", 2): NUMBERS,
     ("pattern-clock", "stretch", 0): PATTERNS,
     ("pattern-clock", "stretch", 1): PATTERNS,
     ("pattern-escaped-hyphen", "stretch", 0): PATTERNS,

@@ -62,12 +62,14 @@ def test_a_call_its_result_and_an_answer(client: instructor.Instructor, streamed
         *_, last = client.create_partial(Weather, messages=ASKED, **asked)
         weather = Weather.model_validate(last.model_dump())
         function = {"name": "Weather", "arguments": weather.model_dump_json()}
-        said: Any = {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+        calls = [{"id": "call_1", "type": "function", "function": function}]
+        said: Any = {"role": "assistant", "content": None, "tool_calls": calls}
     else:
         weather, completion = client.create_with_completion(ASKED, Weather, **asked)
         assert isinstance(weather, Weather)
         assert completion.choices[0].finish_reason == "tool_calls"
-        said = completion.choices[0].message.model_dump(exclude_none=True)
+        # It looks for the content of every message, also where there is none.
+        said = {"content": None, **completion.choices[0].message.model_dump(exclude_none=True)}
     result = {"role": "tool", "tool_call_id": said["tool_calls"][0]["id"], "content": RESULT}
     assert isinstance(client.create(Light, [*ASKED, said, result], **asked), Light)
     answered = client.create(None, [*ASKED, said, result], **asked)

@@ -35,9 +35,7 @@ MODELS = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def models(
-    served: Served, quick: Served, locked: Served, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
+def models(served: Served, quick: Served, locked: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The directory of its settings, with our models."""
     home = tmp_path_factory.mktemp("llm")
     servers = {"served": served, "quick": quick, "locked": locked}
@@ -79,7 +77,9 @@ def test_a_call_its_result_and_an_answer(name: str, streamed: bool) -> None:
     results = first.execute_tool_calls()
     judged(*ran[0])
     conversation.tools = []
-    answered = conversation.prompt("", tool_results=results, tools=[], stream=streamed, temperature=0, max_tokens=ANSWER)
+    answered = conversation.prompt(
+        "", tool_results=results, tools=[], stream=streamed, temperature=0, max_tokens=ANSWER
+    )
     assert "".join(answered)
 
 

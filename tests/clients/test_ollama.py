@@ -73,8 +73,8 @@ def test_a_function_is_the_only_tool_that_can_be_called(hasty: ollama.Client) ->
         raise AssertionError
 
     calls: list[Any] = []
-    for seed in range(40):
-        options = {"seed": seed, "temperature": 1.0, "num_predict": 60}
+    for seed in range(100):
+        options = {"seed": seed, "temperature": 2.0, "num_predict": 120}
         calls += hasty.chat(MODEL, HELLO, tools=[weather], options=options).message.tool_calls or []
         if len(calls) > 1:
             break
@@ -117,9 +117,7 @@ def test_what_is_served_is_listed_and_shown(client: ollama.Client) -> None:
 
 async def test_the_asynchronous_client(hasty: ollama.Client, quick: Served) -> None:
     async with ollama.AsyncClient(host=quick.url) as client:
-        parts = [
-            part async for part in await client.chat(MODEL, HELLO, stream=True, format=CITY, options={"seed": 3})
-        ]
+        parts = [part async for part in await client.chat(MODEL, HELLO, stream=True, format=CITY, options={"seed": 3})]
     whole = hasty.chat(MODEL, HELLO, format=CITY, options={"seed": 3})
     assert "".join(part.message.content or "" for part in parts) == whole.message.content
 

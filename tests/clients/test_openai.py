@@ -101,9 +101,7 @@ def test_chat_a_stream_of_chunks_says_what_the_whole_says(hasty: openai.OpenAI) 
     ids=["named", "allowed"],
 )
 def test_chat_a_named_choice_holds_whatever_was_asked(hasty: openai.OpenAI, choice: Any) -> None:
-    reply = hasty.chat.completions.create(
-        model=MODEL, messages=ASKED, tools=TOOLS, tool_choice=choice, temperature=0
-    )
+    reply = hasty.chat.completions.create(model=MODEL, messages=ASKED, tools=TOOLS, tool_choice=choice, temperature=0)
     (call,) = reply.choices[0].message.tool_calls or []
     assert call.type == "function"
     assert call.function.name == "light_set"

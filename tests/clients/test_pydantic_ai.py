@@ -40,9 +40,7 @@ def first(choice: Any) -> Any:
     """Settings by which the first reply is held to the choice, and what follows is an answer."""
 
     def settings(context: RunContext[Any]) -> ModelSettings:
-        return ModelSettings(
-            temperature=0, max_tokens=ANSWER, tool_choice=choice if context.run_step == 1 else "none"
-        )
+        return ModelSettings(temperature=0, max_tokens=ANSWER, tool_choice=choice if context.run_step == 1 else "none")
 
     return settings
 
