@@ -66,7 +66,7 @@ def test_a_call_its_result_and_an_answer(served: Served, streamed: bool) -> None
 
 def test_what_is_not_bound_can_not_be_called(quick: Served) -> None:
     calls: list[Any] = []
-    for seed in range(100):
+    for seed in range(50):
         bound = chat(quick, seed=seed, temperature=2.0, num_predict=120).bind_tools([light_set])
         calls += bound.invoke(f"Hello, {seed}.").tool_calls
         if len(calls) > 1:

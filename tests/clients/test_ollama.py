@@ -73,7 +73,7 @@ def test_a_function_is_the_only_tool_that_can_be_called(hasty: ollama.Client) ->
         raise AssertionError
 
     calls: list[Any] = []
-    for seed in range(100):
+    for seed in range(50):
         options = {"seed": seed, "temperature": 2.0, "num_predict": 120}
         asked = [{"role": "user", "content": f"Hello, {seed}."}]
         calls += hasty.chat(MODEL, asked, tools=[weather], options=options).message.tool_calls or []
