@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,9 +18,6 @@ from tests import emitted
 from tests.engine.random_model import make_random_model
 
 emitted.record()
-# Started in the background by a shell, we and all that we start would never hear Ctrl-C.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,25 +5,7 @@ Each entry is tried by the tests of its list: one that begins to hold fails ther
 
 from __future__ import annotations
 
-FORMATS = "the compiler: formats in the grammar"
-PATTERNS = "the compiler: patterns in the grammar"
-MEMBERS = "the compiler: patternProperties and propertyNames in the grammar"
-
-LATER: dict[tuple[str, str, int], str] = {
-    ("format-known-and-unknown", "stretch_format", 0): FORMATS,
-    ("format-known-and-unknown", "stretch_format", 1): FORMATS,
-    ("pattern-clock", "stretch", 0): PATTERNS,
-    ("pattern-clock", "stretch", 1): PATTERNS,
-    ("pattern-escaped-hyphen", "stretch", 0): PATTERNS,
-    ("pattern-escaped-hyphen", "stretch", 1): PATTERNS,
-    ("pattern-lookahead", "late", 0): PATTERNS,
-    ("pattern-lookahead", "late", 1): PATTERNS,
-    ("pattern-properties", "stretch", 0): MEMBERS,
-    ("pattern-properties", "stretch", 1): MEMBERS,
-    ("pattern-properties", "stretch", 2): MEMBERS,
-    ("pattern-unanchored", "stretch", 0): PATTERNS,
-    ("pattern-unanchored", "stretch", 1): PATTERNS,
-}
+LATER: dict[tuple[str, str, int], str] = {}
 
 #: Kinds of cases that wait for a part which isn't there yet: the subject of its issue, and the package that brings it.
 LATER_KINDS: dict[str, tuple[str, str]] = {

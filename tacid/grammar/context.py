@@ -16,13 +16,17 @@ from tacid.grammar.primitives import PRIMITIVES, VALUE
 from tacid.grammar.report import Widening
 from tacid.grammar.shapes import alt, references, weight
 from tacid.grammar.tidy import tidied
-from tacid.schema.merge import ASSERTING, OPEN, merge
+from tacid.schema.flat import Flattener
+from tacid.schema.keywords import ASSERTING, OURS
 from tacid.schema.refs import Resolver
+from tacid.schema.resources import standalone
 
 #: Schemas within schemas that are compiled; below it stands any JSON. Each level is a handful of Python frames.
 MAX_SCHEMA_DEPTH = 64
 #: Schemas that the compiler looks at for one tool, those made by merging included.
 MAX_WORK = 20_000
+
+NOT_HELD = "the grammar doesn't hold this keyword; arguments are checked against it afterwards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,9 @@ class Builder:
         self.bytes = 0
         #: Squares of the numbers of optional members (see `tacid.grammar.objects`).
         self.squares = 0
-        #: Nodes of lists of values.
+        #: Work that patterns have taken.
+        self.pattern_cost = 0
+        #: Nodes of lists of values, and of patterns.
         self.lists: dict[tuple[str, ...], Node] = {}
         self._by_node: dict[Node, Ref] = {}
 
@@ -108,13 +114,14 @@ class Scope:
         max_bytes: int,
     ) -> None:
         self.builder = builder
-        self.root = root
+        self.root = root = standalone(root)
         self.dispatch = dispatch
         self.index = index
         self.tool = tool
         self.open_objects = open_objects
         self.forced = forced
         self.resolver = Resolver(root)
+        self.flattener = Flattener(self.resolver, self.tick)
         self.widenings: dict[tuple[str, str], Widening] = {}
         #: How much work and text each schema took, and what it says; for choosing what to widen.
         self.costs: dict[str, tuple[int, Schema]] = {}
@@ -244,37 +251,22 @@ class Scope:
         """Say that something compiled won't be used, so that its rules are looked for at the end."""
         self._discarded = True
 
-    def flat(self, schema: Any, seen: frozenset[str] = frozenset(), depth: int = 0) -> Schema | None:
-        """The schema with no reference and no ``allOf`` at its top; ``None`` where that can't be had.
+    def flat(self, schema: Any) -> Schema:
+        """The schema with no reference and no ``allOf`` of its own at its top (see `tacid.schema.flat`).
 
         Raises `TooLarge` where parts multiply.
         """
+        return self.flattener.flat(schema)
+
+    def tick(self) -> None:
+        """Count one more schema looked at. Raises `TooLarge` where these are too many."""
         self.work += 1
         if self.work > MAX_WORK:
             raise TooLarge
-        if not isinstance(schema, Mapping):
-            return schema if isinstance(schema, bool) else None
-        if depth > 32:
-            return None
-        parts: list[Any] = []
-        rest: Mapping[str, Any] = schema
-        if "$ref" in schema:
-            target = self.target(schema["$ref"])
-            if target is None or target[0] in seen:
-                return None
-            seen = seen | {target[0]}
-            if self.resolver.legacy:
-                return self.flat(target[1], seen, depth + 1)
-            parts.append(target[1])
-            rest = {k: v for k, v in schema.items() if k != "$ref"}
-        if isinstance(rest.get("allOf"), list):
-            parts.extend(rest["allOf"])
-            rest = {k: v for k, v in rest.items() if k != "allOf"}
-        whole: Schema | None = rest
-        for part in parts:
-            inner = self.flat(part, seen, depth + 1)
-            whole = None if inner is None or whole is None else merge(whole, inner)
-        return whole
+
+    def lose(self, pointer: str) -> Callable[[str], None]:
+        """What records a keyword at a pointer as not held."""
+        return lambda keyword: self.widen(pointer, keyword, NOT_HELD)
 
     def target(self, ref: Any) -> tuple[str, Schema] | None:
         """The pointer and schema that a reference leads to, or ``None``."""
@@ -307,7 +299,7 @@ class Scope:
 
 def assertions(schema: Mapping[str, Any], *without: str) -> dict[str, Any]:
     """The keywords of a schema that can refuse an instance, less those named."""
-    return {k: v for k, v in schema.items() if (k in ASSERTING or k == OPEN) and k not in without}
+    return {k: v for k, v in schema.items() if (k in ASSERTING or k in OURS) and k not in without}
 
 
 #: Compiles one schema, which stands at a pointer.

@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tacid.grammar import arrays, numbers, objects, references, strings, unions, values
-from tacid.grammar.context import Compiled, Handler, Nothing, Scope
+from tacid.grammar import arrays, excepted, numbers, objects, references, strings, unions, values
+from tacid.grammar.context import NOT_HELD, Compiled, Handler, Nothing, Scope
 from tacid.grammar.nodes import Node
 from tacid.grammar.primitives import ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING, VALUE
 from tacid.grammar.shapes import alt
-from tacid.schema.merge import ASSERTING, TYPES, type_list
+from tacid.schema.keywords import ASSERTING, EXCEPT, FRACTION, LOST, OURS, PRESENCE, TYPES, type_list
 
+#: Keywords that apply further schemas to the same instance.
+COMBINING = (
+    *("allOf", "anyOf", "oneOf", "not", "if", "unevaluatedProperties", "unevaluatedItems"),
+    *("dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"),
+)
 #: Keywords that speak about the whole instance, in the order in which they are taken in.
 KEYWORDS: tuple[tuple[str, Handler], ...] = (
     ("$ref", references.compile_ref),
-    ("allOf", unions.compile_all_of),
+    *((keyword, unions.compile_combined) for keyword in COMBINING),
     ("const", values.compile_values),
     ("enum", values.compile_values),
-    ("anyOf", unions.compile_any_of),
-    ("oneOf", unions.compile_one_of),
 )
 
 TYPE_HANDLERS: Mapping[str, Handler] = {
@@ -38,18 +41,10 @@ TYPE_HANDLERS: Mapping[str, Handler] = {
 
 #: Keywords that no handler holds the sampler to, by the types that they can refuse; "" for every type.
 WIDENED: Mapping[str, tuple[str, ...]] = {
-    "": ("not", "if", "$dynamicRef", "$recursiveRef"),
-    "object": (
-        "patternProperties",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-    ),
-    "array": ("contains", "uniqueItems", "unevaluatedItems"),
-    "string": ("pattern", "format"),
+    "": (),
+    "object": (),
+    "array": ("contains", "uniqueItems"),
+    "string": (),
     "number": (),
     "integer": (),
     "boolean": (),
@@ -69,56 +64,32 @@ PLAIN: Mapping[str, Node] = {
     "null": NULL,
 }
 _TYPE = frozenset({"type"})
+_KNOWN = ASSERTING | OURS
 
 #: How "nothing demanded" is written.
 _IDLE: Mapping[str, Any] = {
     "uniqueItems": False,
-    "minProperties": 0,
-    "patternProperties": {},
-    "propertyNames": {},
-    "dependentRequired": {},
-    "dependentSchemas": {},
-    "dependencies": {},
-    "not": False,
 }
 
-#: The formats of JSON Schema (2020-12 validation, 7.3); any other is a note between its author and a reader.
-FORMATS = frozenset(
-    {
-        "date-time",
-        "date",
-        "time",
-        "duration",
-        "email",
-        "idn-email",
-        "hostname",
-        "idn-hostname",
-        "ipv4",
-        "ipv6",
-        "uri",
-        "uri-reference",
-        "iri",
-        "iri-reference",
-        "uuid",
-        "uri-template",
-        "json-pointer",
-        "relative-json-pointer",
-        "regex",
-    }
-)
-
-_NOT_HELD = "the grammar doesn't hold this keyword; arguments are checked against it afterwards"
+#: Why a keyword wasn't held where schemas met, where that isn't the rule.
+_LOST: Mapping[str, str] = {
+    "$ref": "a reference leads to nothing within this schema (nothing is ever fetched), or back to itself",
+    "": "this is no JSON Schema, so any JSON is admitted",
+}
+_UNMERGED = "this keyword can't be merged with what else is said here, so it isn't held"
 
 
 def dispatch(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
     """Compile one schema object: by its keywords, else as a choice among its types."""
-    keywords = ASSERTING.intersection(schema)
+    keywords = _KNOWN.intersection(schema)
     if not keywords:
         return VALUE
     if keywords == _TYPE and isinstance(kind := schema["type"], str) and kind in PLAIN:
         return PLAIN[kind]
+    for keyword in schema.get(LOST, ()):
+        scope.widen(pointer, keyword, _LOST.get(keyword, _UNMERGED))
     for keyword, handler in KEYWORDS:
-        if keyword in schema:
+        if keyword in keywords:
             return handler(scope, schema, pointer)
     return compile_types(scope, schema, pointer)
 
@@ -131,22 +102,25 @@ def compile_types(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Comp
             scope.widen(pointer, "type", "this is no type that JSON Schema knows, so any JSON is admitted")
             return VALUE
         if schema.keys().isdisjoint(_TYPED):
-            _widen(scope, schema, pointer, "")
             return VALUE
         types = tuple(kind for kind in TYPES if kind != "integer")
     elif _unknown(schema["type"]):
         scope.widen(pointer, "type", "one of these is no type that JSON Schema knows, so any JSON is admitted")
         return VALUE
-    _widen(scope, schema, pointer, "")
     options: list[Node] = []
     nothing: Nothing | None = None
     for kind in types:
         if kind == "integer" and "number" in types:
             continue
         _widen(scope, schema, pointer, kind)
-        compiled = TYPE_HANDLERS[kind](scope, schema, pointer)
+        handler = TYPE_HANDLERS[kind]
+        if EXCEPT in schema or FRACTION in schema:
+            compiled = excepted.compile_excepted(scope, schema, pointer, kind, handler)
+        else:
+            compiled = handler(scope, schema, pointer)
         if isinstance(compiled, Nothing):
             nothing = nothing or compiled
+            scope.discard()
         else:
             options.append(compiled)
     if options:
@@ -159,15 +133,11 @@ def _widen(scope: Scope, schema: Mapping[str, Any], pointer: str, kind: str) -> 
         return
     for keyword in WIDENED[kind]:
         if keyword in schema and not _idle(keyword, schema):
-            scope.widen(pointer, keyword, _NOT_HELD)
+            scope.widen(pointer, keyword, NOT_HELD)
 
 
 def _idle(keyword: str, schema: Mapping[str, Any]) -> bool:
     """Whether a keyword is there and demands nothing."""
-    if keyword == "format":
-        return schema[keyword] not in FORMATS
-    if keyword == "if":
-        return "then" not in schema and "else" not in schema
     return keyword in _IDLE and schema[keyword] == _IDLE[keyword]
 
 
@@ -177,8 +147,7 @@ def _unknown(kind: Any) -> bool:
 
 #: Keywords that speak of any type, or mean nothing without another keyword.
 _UNTYPED = frozenset(
-    {"type", "enum", "const", "minContains", "maxContains", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
-    | {"$ref", "$dynamicRef", "$recursiveRef"}
+    {"type", "enum", "const", "nullable", "minContains", "maxContains", "then", "else", "$ref", *COMBINING}
 )
 #: Keywords that say something about one type only.
-_TYPED = ASSERTING - _UNTYPED
+_TYPED = (ASSERTING | {EXCEPT, FRACTION, PRESENCE}) - _UNTYPED

@@ -41,6 +41,10 @@ TREE_GROUPS: Final = 24
 MAX_GRAMMAR_BYTES: Final = 2 * 1024 * 1024
 #: Printed bytes of one list's prefix tree from which the list becomes a gate: some 20,000 names.
 GATE_BYTES: Final = 256 * 1024
+#: Bytes of one pattern, with its format and lengths; above, part of it is widened.
+MAX_PATTERN_BYTES: Final = 32 * 1024
+#: Work that the patterns of one grammar may take, in steps of their automata; a million are about a second.
+MAX_PATTERN_COST: Final = 1_000_000
 #: Elements of all rules once the engine has unrolled its repeats: a string of at most 1,999 characters is 10,000.
 MAX_ELEMENTS: Final = 4_000_000
 #: Ways in which a rule, or a choice, can begin: each is a stack of the engine's, and it compares them in pairs.

@@ -8,7 +8,7 @@ from typing import Any
 from tacid.grammar.context import Compiled, Nothing, Scope, assertions
 from tacid.grammar.primitives import VALUE
 from tacid.jsontext import quote
-from tacid.schema.merge import OPEN, merge, type_list
+from tacid.schema.keywords import OPEN, type_list
 
 
 def compile_ref(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
@@ -31,12 +31,9 @@ def compile_ref(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compil
     if not beside or _implied(scope, beside, target[1]):
         return scope.once(target[0], target[1], target[0])
     whole = scope.flat(schema)
-    if whole is not None:
+    if isinstance(whole, Mapping):
         return scope.merged(whole, pointer)
-    inner = scope.flat(target[1])
-    if inner is None or merge(beside, inner) is None:
-        scope.widen(pointer, "$ref", "what stands beside the reference can't be merged into its target")
-    return scope.once("open " + target[0], _opened(target[1]), target[0])
+    return VALUE if whole else Nothing(pointer, "what stands beside the reference contradicts its target")
 
 
 def _opened(schema: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``anyOf``, ``oneOf`` and ``allOf``, each together with what stands beside it."""
+"""``anyOf``, ``oneOf``, ``allOf``, ``not`` and ``if``, each together with what stands beside it."""
 
 from __future__ import annotations
 
@@ -10,68 +10,161 @@ from tacid.grammar.context import Compiled, Nothing, Scope, assertions
 from tacid.grammar.nodes import Gate, Node, Ref
 from tacid.grammar.primitives import INTEGER, NULL, NUMBER, VALUE
 from tacid.grammar.shapes import alt
-from tacid.schema.merge import OPEN, exclusive, merge, type_list
+from tacid.grammar.values import compile_values
+from tacid.schema.alternatives import expand, split
+from tacid.schema.exclusive import disjoint, exclusive
+from tacid.schema.flat import UNEVALUATED, applicators
+from tacid.schema.keywords import OPEN, same_key, type_list
+from tacid.schema.merge import join
+from tacid.schema.negate import negated
+
+#: Alternatives that one branch of ``oneOf`` may become, so that it excludes the others.
+MAX_EXCLUDED = 24
 
 
-def compile_any_of(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
-    """One of the branches, each merged with the keywords beside ``anyOf``."""
-    return _branches(scope, schema, pointer, "anyOf")
-
-
-def compile_one_of(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
-    """One of the branches; recorded as wider where it isn't plain that they exclude each other."""
-    return _branches(scope, schema, pointer, "oneOf")
-
-
-def compile_all_of(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
-    """All parts merged into one schema; a part that can't be merged is dropped and recorded."""
-    parts = schema["allOf"]
-    if not isinstance(parts, list):
-        scope.widen(pointer, "allOf", "this is no list of schemas")
-        return scope.merged(assertions(schema, "allOf"), pointer)
+def compile_combined(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
+    """A schema with keywords that apply others to the same instance: as alternatives, each compiled as one schema."""
     whole = scope.flat(schema)
-    if whole is not None:
-        return scope.merged(whole, pointer)
-    merged: Schema = assertions(schema, "allOf")
-    for index, part in enumerate(parts):
-        inner = scope.flat(part)
-        together = None if inner is None else merge(merged, inner)
-        if together is None:
-            scope.widen(
-                f"{pointer}/allOf/{index}", "allOf", "this part can't be merged with the others, so it isn't held"
+    if not isinstance(whole, Mapping):
+        return VALUE if whole else Nothing(pointer, "what is demanded contradicts itself")
+    if "enum" in whole or "const" in whole:
+        return compile_values(scope, whole, pointer)
+    scope.discard()
+    lose = scope.lose(pointer)
+    if any(keyword in whole for keyword in UNEVALUATED):
+        try:
+            found = expand(whole, scope.flat, lose)
+        except OverflowError:
+            for keyword in UNEVALUATED:
+                if keyword in whole:
+                    lose(keyword)
+            found = split({**{k: v for k, v in whole.items() if k not in UNEVALUATED}, OPEN: True}, scope.flat, lose)
+    else:
+        found = split(whole, scope.flat, lose)
+    if len(found) != 1:
+        return _choice(scope, [(one, pointer, True) for one in found], pointer)
+    (one,) = found
+    if isinstance(one, Mapping) and applicators(one):
+        return compile_union(scope, one, pointer)
+    return scope.merged(one, pointer)
+
+
+def compile_union(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
+    """One of the branches of a flat schema's first union, each merged with all that stands beside it."""
+    part = applicators(schema)[0]
+    keyword = next(iter(part))
+    branches = part[keyword]
+    inner = schema.get("allOf")
+    if part.keys() <= schema.keys():
+        beside = assertions(schema, *part)
+    else:
+        assert isinstance(inner, list)
+        beside = {**assertions(schema, "allOf"), **({"allOf": inner[1:]} if len(inner) > 1 else {})}
+    if any(word in part for word in UNEVALUATED):
+        return _choice(scope, _sealed(scope, beside, part, pointer), pointer)
+    if keyword not in ("anyOf", "oneOf") or not isinstance(branches, list) or not branches:
+        scope.lose(pointer)(keyword)
+        return scope.merged({**beside, OPEN: True}, pointer)
+    nullable = False
+    if beside.get("nullable") is True and "type" not in beside:
+        nullable = beside.pop("nullable")
+    options = [
+        (*_together(scope, beside, branch, index), f"{pointer}/{keyword}/{index}")
+        for index, branch in enumerate(branches)
+    ]
+    if keyword == "oneOf" and len(branches) > 1:
+        options = _one_of(scope, beside, branches, options, pointer)
+    return _choice(scope, [(one, place, merged) for one, merged, place in options], pointer, nullable=nullable)
+
+
+def _together(scope: Scope, beside: dict[str, Any], branch: Any, index: int) -> tuple[Any, bool]:
+    """A branch with what stands beside its union, and whether that took a merge."""
+    if not beside:
+        return branch, False
+    if not isinstance(branch, Mapping):
+        return (beside, True) if branch is True else (branch, False)
+    inner = scope.flat(branch)
+    if set(beside) == {"type"} and isinstance(inner, Mapping):
+        allowed, types = type_list(beside), type_list(inner)
+        if allowed is not None and types is not None and set(types) <= set(allowed):
+            return branch, False
+    return join(beside, inner), True
+
+
+def _sealed(scope: Scope, beside: dict[str, Any], part: Mapping[str, Any], pointer: str) -> list[_Option]:
+    """What stands beside a schema whose ``unevaluated…`` see only what is within it."""
+    lose = scope.lose(pointer)
+    try:
+        found = expand(part, scope.flat, lose)
+    except OverflowError:
+        for keyword in UNEVALUATED:
+            if keyword in part:
+                lose(keyword)
+        found = [{**{k: v for k, v in part.items() if k not in UNEVALUATED}, OPEN: True}]
+    return [(joined, pointer, True) for one in found if (joined := join(beside, one)) is not False]
+
+
+def _one_of(
+    scope: Scope, beside: dict[str, Any], branches: list[Any], options: list[tuple[Any, bool, str]], pointer: str
+) -> list[tuple[Any, bool, str]]:
+    """Branches as they are where they exclude each other, else each as alternatives that fit no other branch."""
+    whole = [scope.flat(one) for one, _, _ in options]
+    if exclusive(whole):
+        return options
+    found: list[tuple[Any, bool, str]] = []
+    contrary: dict[int, list[Schema] | None] = {}
+    exact = True
+    for index, (one, merged, place) in enumerate(options):
+        left: list[Schema] = [whole[index]]
+        touched = False
+        for other, against in enumerate(whole):
+            # One that meets nothing beside the union excludes nothing.
+            if other == index or against is False:
+                continue
+            if isinstance(against, Mapping):
+                left_out = [a for a in left if isinstance(a, Mapping) and disjoint(a, against)]
+                if len(left_out) == len(left):
+                    continue
+            if other not in contrary:
+                contrary[other] = negated(branches[other], scope.flat)
+            turned = contrary[other]
+            narrowed: list[Schema] | None = (
+                None if turned is None else [j for a in left for b in turned if (j := join(a, b)) is not False]
             )
-            together = {**merged, OPEN: True} if isinstance(merged, Mapping) else merged
-        merged = together
-    return scope.merged(merged, pointer)
-
-
-def _branches(scope: Scope, schema: Mapping[str, Any], pointer: str, keyword: str) -> Compiled:
-    branches = schema[keyword]
-    beside = assertions(schema, keyword)
-    if not isinstance(branches, list) or not branches:
-        scope.widen(pointer, keyword, "this is no list of schemas")
-        return scope.merged(beside, pointer)
-    options: list[Node] = []
-    if beside.pop("nullable", None) is True:
-        if "type" not in beside:
-            options.append(NULL)
+            if narrowed is None or len(narrowed) > MAX_EXCLUDED:
+                exact = False
+                continue
+            left, touched = narrowed, True
+        if touched:
+            found.extend((alternative, True, place) for alternative in left)
         else:
-            beside["nullable"] = True
+            found.append((one, merged, place))
+    if not exact:
+        scope.widen(pointer, "oneOf", "it isn't plain that the branches exclude each other, so any one is admitted")
+    return found
+
+
+_Option = tuple[Any, str, bool]
+
+
+def _choice(scope: Scope, found: list[_Option], pointer: str, *, nullable: bool = False) -> Compiled:
+    """One of the schemas, each at its place, and whether it was made by merging."""
+    options: list[Node] = [NULL] if nullable else []
     nothing: Nothing | None = None
-    whole: list[Any] = []
-    for index, branch in enumerate(branches):
-        place = f"{pointer}/{keyword}/{index}"
-        branch, merged = _together(scope, beside, branch, place, keyword)
-        compiled = scope.merged(branch, place) if merged else scope.node(branch, place)
+    seen: set[str] = set()
+    for one, place, merged in found:
+        if merged and len(found) > 1:
+            key = same_key(one)
+            if key in seen:
+                continue
+            seen.add(key)
+        compiled = scope.merged(one, place) if merged else scope.node(one, place)
         if isinstance(compiled, Nothing):
             nothing = nothing or compiled
             continue
         options.append(scope.small("alt", compiled))
-        whole.append(branch)
     if not options:
-        return nothing or Nothing(pointer, "no branch is left")
-    if keyword == "oneOf" and len(whole) > 1 and not exclusive([_plain(scope, branch) for branch in whole]):
-        scope.widen(pointer, keyword, "it isn't plain that the branches exclude each other, so any one is admitted")
+        return nothing or Nothing(pointer, "no alternative is left")
     if VALUE in options:
         scope.discard()
         return VALUE
@@ -83,24 +176,3 @@ def _branches(scope: Scope, schema: Mapping[str, Any], pointer: str, keyword: st
         options = [option for option in options if not isinstance(option, Gate)]
         options.append(scope.gate(alt(Ref(gate.name) for gate in gates), {}))
     return alt(options)
-
-
-def _together(scope: Scope, beside: dict[str, Any], branch: Any, place: str, keyword: str) -> tuple[Any, bool]:
-    """A branch with what stands beside its union, and whether that took a merge."""
-    if not beside or not isinstance(branch, Mapping):
-        return (beside, True) if beside and branch is True else (branch, False)
-    inner = scope.flat(branch)
-    if set(beside) == {"type"} and isinstance(inner, Mapping):
-        allowed, types = type_list(beside), type_list(inner)
-        if allowed is not None and types is not None and set(types) <= set(allowed):
-            return branch, False
-    merged = None if inner is None else merge(beside, inner)
-    if merged is None:
-        scope.widen(place, keyword, "this branch can't be merged with what stands beside the union")
-        return {**branch, OPEN: True}, False
-    return merged, True
-
-
-def _plain(scope: Scope, branch: Any) -> Schema:
-    flat = scope.flat(branch)
-    return True if flat is None else flat

@@ -13,7 +13,8 @@ from tacid.grammar.nodes import Gate, Lit, Node, Ref
 from tacid.grammar.shapes import alt, seq, weight
 from tacid.grammar.tree import json_literal, prefix_tree, value_tree
 from tacid.jsontext import MAX_DEPTH, deeper_than, dumps
-from tacid.schema.merge import plain, same_key, type_list
+from tacid.schema.keywords import OURS, plain, same_key, type_list
+from tacid.schema.merge import asserting, fits_ours
 from tacid.schema.validate import compile_validator
 
 #: Values that are no strings, told apart one by one up to here and as a tree beyond.
@@ -90,10 +91,11 @@ def _filtered(scope: Scope, schema: Mapping[str, Any], values: list[Any], pointe
     types = type_list(schema)
     if types is not None:
         values = [value for value in values if any(_TYPES[kind](value) for kind in types)]
-    beside = assertions(schema, "const", "enum", "type", "nullable")
+    values = [value for value in values if fits_ours(value, schema)]
+    beside = assertions(schema, "const", "enum", "type", "nullable", *OURS)
     if not beside or not values:
         return values
-    document = _alone(scope, beside)
+    document = _modern(_alone(scope, beside))
     try:
         if document is not None:
             validator = compile_validator(document)
@@ -126,6 +128,20 @@ def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
         elif isinstance(place, list):
             waiting.extend(place)
     return document
+
+
+def _modern(schema: Any) -> Any:
+    """The schema with lists of ``items`` as the latest draft writes them, and bounds without booleans beside them."""
+    if isinstance(schema, list):
+        return [_modern(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {k: v if k in ("enum", "const") else _modern(v) for k, v in asserting(schema, others=True).items()}
+    if isinstance(made.get("items"), list):
+        made["prefixItems"] = made.pop("items")
+        if "additionalItems" in made:
+            made["items"] = made.pop("additionalItems")
+    return made
 
 
 def _is_number(value: Any) -> bool:

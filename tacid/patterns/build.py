@@ -19,8 +19,8 @@ from tacid.patterns.syntax import ANYTHING, Back, Cat, Edge, End, Look, Or, Rep,
 
 #: Places of the automaton with empty steps.
 MAX_PLACES = 6000
-#: Threads in all states, and steps that they take.
-MAX_WORK = 400_000
+#: Steps that threads take, those without a character included; about a third of a second.
+MAX_WORK = 100_000
 
 #: What stands before, or after, a place.
 _OUTSIDE, _WORD, _OTHER = 0, 1, 2
@@ -37,13 +37,23 @@ class Found:
     threads: int
 
 
-@lru_cache(maxsize=512)
 def search(tree: Tree) -> Found:
     """The texts in which a tree is found anywhere. Raises `TooLarge`. The tree must hold no back reference."""
-    builder = _Builder(tree)
-    start = tree if begins(tree) else cat(ANYTHING, tree)
-    rows, accepting, threads = builder.determine(start, _OUTSIDE, whole=True, goes_on=not ends(tree))
-    return Found(language(builder.classes, rows, accepting), threads)
+    found = _search(tree)
+    if found is None:
+        raise TooLarge
+    return found
+
+
+@lru_cache(maxsize=512)
+def _search(tree: Tree) -> Found | None:
+    try:
+        builder = _Builder(tree)
+        start = tree if begins(tree) else cat(ANYTHING, tree)
+        rows, accepting, threads = builder.determine(start, _OUTSIDE, whole=True, goes_on=not ends(tree))
+        return Found(language(builder.classes, rows, accepting), threads)
+    except TooLarge:
+        return None
 
 
 def begins(tree: Tree) -> bool:
@@ -362,7 +372,7 @@ class _Subsets:
                 if more is not None and (next_one := (to, owed | more)) not in visited:
                     visited[next_one] = None
                     waiting.append(next_one)
-            if len(visited) > MAX_PLACES:
+            if self.builder.work > MAX_WORK:
                 raise TooLarge
         return found
 

@@ -9,7 +9,7 @@ pattern as JSON Schema means it (unanchored) and of lengths, or ``None`` where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -18,8 +18,8 @@ from tacid.patterns.charset import ALL, Ranges, contains, intersection, ranges_o
 
 #: States that an automaton may have, before and after it is made minimal.
 MAX_STATES = 4000
-#: Steps (states times classes of characters) that one operation may take; a million are about half a second.
-MAX_STEPS = 600_000
+#: Steps (states times classes of characters) that one operation may take; a million are about a second.
+MAX_STEPS = 250_000
 #: No state: from there, nothing is accepted.
 DEAD: Final = -1
 
@@ -152,9 +152,9 @@ def of_lengths(least: int, most: int | None) -> Language:
     return language([ALL], rows, [state >= least for state in range(last + 1)])
 
 
-def both(one: Language, other: Language) -> Language:
-    """The texts that are in both languages."""
-    return _product(one, other, lambda a, b: a and b, both_needed=True)
+def both(one: Language, other: Language, *, most: int = MAX_STATES) -> Language:
+    """The texts that are in both languages; of at most so many states, before those that lead nowhere are gone."""
+    return _product(one, other, lambda a, b: a and b, both_needed=True, most=most)
 
 
 def any_of(one: Language, other: Language) -> Language:
@@ -198,8 +198,14 @@ def _gaps(ranges: Ranges) -> Ranges:
     return (*gaps, (start, 0x10FFFF)) if start <= 0x10FFFF else tuple(gaps)
 
 
-def _product(one: Language, other: Language, accept: object, *, both_needed: bool) -> Language:
-    assert callable(accept)
+def _product(
+    one: Language,
+    other: Language,
+    accept: Callable[[bool, bool], bool],
+    *,
+    both_needed: bool,
+    most: int = MAX_STATES,
+) -> Language:
     pairs = [
         (common, i, j)
         for i, left in enumerate(one.classes)
@@ -223,7 +229,7 @@ def _product(one: Language, other: Language, accept: object, *, both_needed: boo
                 numbers[to] = len(numbers)
                 waiting.append(to)
             row.append(numbers[to])
-        if len(numbers) > MAX_STATES or len(numbers) * len(pairs) > MAX_STEPS:
+        if len(numbers) > most or len(numbers) * len(pairs) > MAX_STEPS:
             raise TooLarge
         rows.append(row)
         accepting.append(accept(a != DEAD and one.accepting[a], b != DEAD and other.accepting[b]))

@@ -148,7 +148,7 @@ class _Parser:
         if char == "\\":
             return self.escape()
         self.at += 1
-        return Set(chars_of(char))
+        return Set(_one(ord(char)))
 
     def group(self, depth: int) -> Tree:
         for opening, (behind, negated) in _LOOKS.items():
@@ -213,7 +213,7 @@ class _Parser:
         if char in "pP":
             return self.property(char == "P")
         point = self.char_escape(char)
-        return NONE if 0xD800 <= point <= 0xDFFF else ((point, point),)
+        return _one(point)
 
     def property(self, negated: bool) -> Ranges:
         found = _PROPERTY.match(self.text, self.at)
@@ -261,7 +261,7 @@ class _Parser:
     def char_class(self) -> Ranges:
         self.at += 1
         negated = self.take("^")
-        parts: list[Ranges] = []
+        pairs: list[tuple[int, int]] = []
         while not self.take("]"):
             if _POSIX.match(self.text, self.at):
                 raise PatternError("ECMA-262 has no classes by name within a class")
@@ -272,13 +272,13 @@ class _Parser:
                 if isinstance(one, int) and isinstance(other, int):
                     if other < one:
                         raise PatternError("a range of characters is reversed")
-                    parts.append(ranges_of([(one, other)]))
+                    pairs.append((one, other))
                     continue
                 # Annex B: with a shorthand on either side, the hyphen is itself.
-                parts += [_as_set(one), chars_of("-"), _as_set(other)]
+                pairs += [*_pairs(one), (0x2D, 0x2D), *_pairs(other)]
                 continue
-            parts.append(_as_set(one))
-        found = union(*parts)
+            pairs += _pairs(one)
+        found = ranges_of(pairs)
         return complement(found) if negated else found
 
     def class_atom(self) -> int | Ranges:
@@ -302,8 +302,12 @@ class _Parser:
         return self.char_escape(char)
 
 
-def _as_set(one: int | Ranges) -> Ranges:
-    return ranges_of([(one, one)]) if isinstance(one, int) else one
+def _one(point: int) -> Ranges:
+    return NONE if 0xD800 <= point <= 0xDFFF else ((point, point),)
+
+
+def _pairs(one: int | Ranges) -> Ranges:
+    return ((one, one),) if isinstance(one, int) else one
 
 
 #: What a back reference may stand for where its group's tree isn't known.

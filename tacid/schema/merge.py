@@ -1,313 +1,222 @@
 """Two schemas as one that admits what both admit, at the level of keywords.
 
-`merge` never admits less than both; it gives ``None`` where one schema can't say it. Parts that meet (the same
-property on both sides) become an ``allOf`` of two, for the compiler to merge when it gets there.
+`join` always gives one: applicators that meet stand side by side in an ``allOf`` of schemas that have nothing else,
+and what no keywords can say is left out and named under `LOST`. `merge` is for those who need all or nothing.
 Neither schema may have a ``$ref`` at its top: resolve that first.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import gcd
 from typing import Any
 
 from tacid.catalogue import Schema
-
-TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
-
-#: Every keyword of drafts 4 to 2020-12 that can refuse an instance; the rest are annotations or unknown.
-ASSERTING = frozenset(
-    {
-        "type",
-        "enum",
-        "const",
-        "nullable",
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "format",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "unevaluatedItems",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "contains",
-        "minContains",
-        "maxContains",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "required",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-    }
+from tacid.schema.join_arrays import join_arrays
+from tacid.schema.join_objects import join_objects
+from tacid.schema.keywords import (
+    ASSERTING,
+    EXCEPT,
+    FRACTION,
+    LATE,
+    LOST,
+    OPEN,
+    OURS,
+    PRESENCE,
+    TYPES,
+    is_number,
+    kind_of,
+    plain,
+    same,
+    same_key,
+    type_list,
 )
-
-#: Set by a merge that had to drop a part: members that nobody declares must stay possible.
-OPEN = "tacid:open"
+from tacid.schema.presence import all_of, holds
 
 _OBJECT = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
 _ARRAY = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
 _CONTAINS = ("contains", "minContains", "maxContains")
 _IF = ("if", "then", "else")
-_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
+#: Keywords that apply schemas to the instance itself; ``then`` and ``else`` go with ``if``.
+APPLICATORS = ("not", "if", "anyOf", "oneOf", "$dynamicRef", "$recursiveRef")
 _MAX_PRODUCT = 64
+#: Keywords that hold no schemas: two schemas of nothing else are one at once.
+_SCALAR = frozenset(
+    {"type", "nullable", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "uniqueItems", "required"}
+    | {"pattern", "format", EXCEPT, FRACTION, PRESENCE, OPEN}
+)
 
 
-def type_list(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The types that ``type`` and ``nullable`` name, in their order; ``None`` where any will do.
-
-    Names that JSON Schema doesn't know are left out here.
-    """
-    kind = schema.get("type")
-    kinds = [kind] if isinstance(kind, str) else kind
-    if not isinstance(kinds, list):
-        return None
-    known = tuple(dict.fromkeys(k for k in kinds if isinstance(k, str) and k in TYPES))
-    if not known and kinds:
-        return None
-    if schema.get("nullable") is True and "null" not in known:
-        known = (*known, "null")
-    return known
-
-
-def same_key(value: Any) -> str:
-    """Text that is equal for values which JSON Schema calls equal: 1 and 1.0 are, 1 and true are not."""
-    return json.dumps(plain(value), sort_keys=True)
-
-
-def plain(value: Any) -> Any:
-    """The value with every number that is whole as an integer, which JSON Schema calls equal."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
-
-
-def merge(one: Schema, other: Schema) -> Schema | None:
-    """One schema for both, or ``None`` where no keywords can say it. A part that can't be true gives ``False``."""
+def join(one: Schema, other: Schema) -> Schema:
+    """One schema for both. A part that can't be true gives ``False``."""
     if isinstance(one, bool) or isinstance(other, bool):
         if one is True or other is True:
             return other if one is True else one
         return False
-    left = {k: v for k, v in one.items() if k in ASSERTING or k == OPEN}
-    right = {k: v for k, v in other.items() if k in ASSERTING or k == OPEN}
-    if not right or _same(left, right):
-        return left
+    left, right = asserting(one), asserting(other)
+    if not right or same(left, right):
+        return settled(left)
     if not left:
-        return right
-    bounds = [[side[k] for k in _BOUNDS if k in side] for side in (left, right)]
-    if all(bounds) and any(isinstance(bound, bool) for bound in (*bounds[0], *bounds[1])):
-        # Draft 4: a boolean belongs to the bound beside it, so the bounds can't be merged one by one.
-        return None
-    merged: dict[str, Any] = {}
-    for group in (_OBJECT, _ARRAY, _CONTAINS, _IF):
-        part = _merge_group(group, left, right)
-        if part is None:
-            return None
-        merged.update(part)
-    if not _merge_types(left, right, merged):
+        return settled(right)
+    joined: dict[str, Any] = {}
+    lost: dict[str, None] = {}
+    for group, joiner in ((_OBJECT, join_objects), (_ARRAY, join_arrays), (_CONTAINS, _join_contains)):
+        joined.update(_grouped(group, joiner, left, right, lost))
+    if not _join_types(left, right, joined) or not _join_values(left, right, joined):
         return False
-    if not _merge_values(left, right, merged):
-        return False
+    apart: list[dict[str, Any]] = []
     for keyword in dict.fromkeys((*left, *right)):
         if keyword in _GROUPED:
             continue
         if keyword not in right or keyword not in left:
-            merged[keyword] = left[keyword] if keyword in left else right[keyword]
-        elif same_key(left[keyword]) == same_key(right[keyword]):
-            merged[keyword] = left[keyword]
+            joined[keyword] = left[keyword] if keyword in left else right[keyword]
+        elif keyword == "if":
+            if any(not same(left.get(k, True), right.get(k, True)) for k in _IF):
+                apart.append({k: right[k] for k in _IF if k in right})
+            joined.update({k: left[k] for k in _IF if k in left})
+        elif same(left[keyword], right[keyword]):
+            joined[keyword] = left[keyword]
+        elif keyword in APPLICATORS:
+            joined[keyword] = left[keyword]
+            apart.append({keyword: right[keyword]})
         else:
             value = _JOINS.get(keyword, _no)(left[keyword], right[keyword])
             if value is None:
+                lost[keyword] = None
+                value = left[keyword]
+            joined[keyword] = value
+    for side in (left, right):
+        if "if" in side:
+            joined.update({k: side[k] for k in ("then", "else") if k in side and joined["if"] is side["if"]})
+    if apart:
+        joined["allOf"] = _united(joined.get("allOf", []), apart)
+    if lost:
+        joined[LOST] = _united(joined.get(LOST, []), list(lost))
+    return settled(joined)
+
+
+def merge(one: Schema, other: Schema) -> Schema | None:
+    """One schema for both, or ``None`` where no keywords can say it; unions that meet become one of all pairs."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return join(one, other)
+    left, right = dict(one), dict(other)
+    unions: dict[str, Any] = {}
+    for keyword in ("anyOf", "oneOf", "not", "if"):
+        words = _IF if keyword == "if" else (keyword,)
+        if keyword in left and keyword in right and any(not same(left.get(k), right.get(k)) for k in words):
+            joiner = {"not": lambda a, b: {"anyOf": [a, b]}, "if": _no}.get(keyword, _product)
+            unions[keyword] = joiner(left.pop(keyword), right.pop(keyword))
+            if unions[keyword] is None:
                 return None
-            merged[keyword] = value
-    return merged
+    joined = join(left, right)
+    if not isinstance(joined, Mapping):
+        return joined
+    return None if LOST in joined else {**joined, **unions}
 
 
-def exclusive(branches: Sequence[Schema]) -> bool:
-    """Whether it is plain that no instance fits two of the branches: by type, by tag, or by a member that one
-    needs and the other forbids. ``False`` where it isn't plain. Branches are looked at without their references.
-    """
-    if any(branch is True for branch in branches):
-        return len(branches) == 1
-    objects = [branch for branch in branches if isinstance(branch, Mapping)]
-    if len(objects) > _MAX_PRODUCT:
-        return _tagged(objects)
-    return all(_disjoint(a, b) for i, a in enumerate(objects) for b in objects[i + 1 :])
+def both(one: Schema, other: Schema) -> Schema:
+    """A schema for both: one at once where neither holds further schemas, else an ``allOf`` of them, each once."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        if one is False or other is False:
+            return False
+        return other if one is True else one
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return {"allOf": [one, other]}  # no schema: to be recorded where it is compiled
+    if same(one, other):
+        return one
+    if _SCALAR.issuperset(asserting(one)) and _SCALAR.issuperset(asserting(other)):
+        joined = join(one, other)
+        if not isinstance(joined, Mapping) or LOST not in joined:
+            return joined
+    parts: dict[str, Any] = {}
+    for side in (one, other):
+        for part in side["allOf"] if set(side) == {"allOf"} and isinstance(side["allOf"], list) else [side]:
+            parts.setdefault(same_key(part), part)
+    return {"allOf": [parts[key] for key in sorted(parts)]} if len(parts) > 1 else next(iter(parts.values()))
 
 
-def _disjoint(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    left, right = _kinds(one), _kinds(other)
-    shared = left & right
-    if not shared:
-        return True
-    values = _values(one), _values(other)
-    if values[0] is not None and values[1] is not None and not values[0] & values[1]:
-        return True
-    if shared != {"object"}:
-        return False
-    if any(_forbids(b, key) for a, b in ((one, other), (other, one)) for key in _required(a)):
-        return True
-    properties = one.get("properties"), other.get("properties")
-    if not isinstance(properties[0], Mapping) or not isinstance(properties[1], Mapping):
-        return False
-    for key in set(_required(one)) & set(_required(other)):
-        tags = _values(properties[0].get(key)), _values(properties[1].get(key))
-        if tags[0] is not None and tags[1] is not None and not tags[0] & tags[1]:
-            return True
-    return False
+def asserting(schema: Mapping[str, Any], *, others: bool = False) -> dict[str, Any]:
+    """The keywords of a schema that can refuse an instance (or all); draft 4's booleans beside bounds as bounds."""
+    kept = {k: v for k, v in schema.items() if others or k in ASSERTING or k in OURS}
+    for bound, exclusive in _BOUNDS:
+        if isinstance(kept.get(exclusive), bool) and kept.pop(exclusive) and bound in kept:
+            kept[exclusive] = kept.pop(bound)
+    return kept
 
 
-def _tagged(branches: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether one required member tells all branches apart."""
-    shared = set(_required(branches[0])).intersection(*(_required(branch) for branch in branches[1:]))
-    for key in shared:
-        seen: set[str] = set()
-        for branch in branches:
-            properties = branch.get("properties")
-            tags = _values(properties.get(key)) if isinstance(properties, Mapping) else None
-            if tags is None or tags & seen or _kinds(branch) != {"object"}:
-                break
-            seen |= tags
-        else:
-            return True
-    return False
-
-
-def _kinds(schema: Mapping[str, Any]) -> set[str]:
-    types = type_list(schema)
-    if types is None:
-        values = schema["enum"] if isinstance(schema.get("enum"), list) else None
-        values = [schema["const"]] if "const" in schema else values
-        if values is None:
-            return {*TYPES} - {"integer"}
-        return {_kind(value) for value in values}
-    return {"number" if kind == "integer" else kind for kind in types}
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, (int, float)):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, (list, tuple)) else "object"
-
-
-def _values(schema: Any) -> set[str] | None:
+def settled(schema: Schema) -> Schema:
+    """The schema, or ``False`` where it is plain that nothing fits it."""
     if not isinstance(schema, Mapping):
-        return None
-    if "const" in schema:
-        return {same_key(schema["const"])}
-    if isinstance(schema.get("enum"), list):
-        return {same_key(value) for value in schema["enum"]}
-    return None
+        return schema
+    types = type_list(schema)
+    if types == () or schema.get("enum") == []:
+        return False
+    properties, required = schema.get("properties"), schema.get("required")
+    formula = schema.get(PRESENCE)
+    if isinstance(required, list) and (isinstance(properties, Mapping) or formula is not None):
+        names = [key for key in required if isinstance(key, str)]
+        forbidden = isinstance(properties, Mapping) and any(properties.get(key, True) is False for key in names)
+        if not forbidden and formula is not None:
+            parts = formula[1:] if isinstance(formula, list) and formula[0] == "and" else [formula]
+            forbidden = any(part is False or part in [["not", ["key", key]] for key in names] for part in parts)
+        if forbidden:
+            return without_objects(schema, types)
+    return schema
 
 
-def _required(schema: Mapping[str, Any]) -> list[str]:
-    required = schema.get("required")
-    return [key for key in required if isinstance(key, str)] if isinstance(required, list) else []
+def without_objects(schema: Mapping[str, Any], types: tuple[str, ...] | None) -> Schema:
+    """The schema for what is no object."""
+    kinds = [kind for kind in (TYPES if types is None else types) if kind != "object"]
+    if types is None:
+        kinds.remove("integer")
+    kept = {k: v for k, v in schema.items() if k not in (*_OBJECT, "required", PRESENCE, "type", "nullable")}
+    return {**kept, "type": kinds} if kinds else False
 
 
-def _forbids(schema: Mapping[str, Any], key: str) -> bool:
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping) and key in properties:
-        return properties[key] is False
-    return schema.get("additionalProperties") is False and not schema.get("patternProperties")
-
-
-def _merge_group(keywords: tuple[str, ...], left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any] | None:
+def _grouped(
+    keywords: tuple[str, ...], joiner: Any, left: Mapping[str, Any], right: Mapping[str, Any], lost: dict[str, None]
+) -> dict[str, Any]:
     """The keywords of a group, which only have a meaning together."""
     one = {k: left[k] for k in keywords if k in left}
     other = {k: right[k] for k in keywords if k in right}
-    if not one or not other or _same(one, other):
+    if not one or not other or same(one, other):
         return one or other
-    if keywords is _OBJECT:
-        return _merge_objects(one, other)
-    if keywords is _ARRAY and set(one) == set(other) == {"items"}:
-        if isinstance(one["items"], list) or isinstance(other["items"], list):
-            return None
-        return {"items": _both(one["items"], other["items"])}
-    return None
+    joined, missed = joiner(one, other, both)
+    lost.update(dict.fromkeys(missed))
+    return dict(joined)
 
 
-def _merge_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
-    # Unevaluated members of the outer schema see what the inner one declares, not the other way round.
-    if "unevaluatedProperties" in other or ("unevaluatedProperties" in one and "additionalProperties" in other):
-        return None
-    merged: dict[str, Any] = {}
-    properties = one.get("properties", {}), other.get("properties", {})
-    patterns = one.get("patternProperties", {}), other.get("patternProperties", {})
-    if not all(isinstance(part, Mapping) for part in (*properties, *patterns)):
-        return None
-    if "properties" in one or "properties" in other:
-        merged["properties"] = declared = dict(properties[0])
-        for key, schema in properties[1].items():
-            declared[key] = _both(properties[0][key], schema) if key in properties[0] else schema
-        for side, rest in ((one, properties[1]), (other, properties[0])):
-            # A pattern may apply instead of additionalProperties: then leaving it out is the wider way.
-            if "additionalProperties" in side and not side.get("patternProperties"):
-                for key in rest:
-                    if key not in side.get("properties", {}):
-                        declared[key] = _both(declared[key], side["additionalProperties"])
-    if patterns[0] or patterns[1]:
-        merged["patternProperties"] = together = dict(patterns[0])
-        for pattern, schema in patterns[1].items():
-            together[pattern] = _both(together[pattern], schema) if pattern in together else schema
-    extras = [side["additionalProperties"] for side in (one, other) if "additionalProperties" in side]
-    if extras:
-        merged["additionalProperties"] = extras[0] if len(extras) == 1 else _both(*extras)
-    if "unevaluatedProperties" in one:
-        merged["unevaluatedProperties"] = one["unevaluatedProperties"]
-    return merged
+def _join_contains(one: Mapping[str, Any], other: Mapping[str, Any], both: Any) -> tuple[dict[str, Any], list[str]]:
+    if "contains" in one and "contains" in other and same(one["contains"], other["contains"]):
+        least = max(one.get("minContains", 1), other.get("minContains", 1))
+        most = [side["maxContains"] for side in (one, other) if "maxContains" in side]
+        return {"contains": one["contains"], "minContains": least, **({"maxContains": min(most)} if most else {})}, []
+    if "contains" in one and "contains" in other:
+        return dict(one), ["contains"]
+    return dict(one if "contains" in one else other), []
 
 
-def _merge_types(left: Mapping[str, Any], right: Mapping[str, Any], merged: dict[str, Any]) -> bool:
+def _join_types(left: Mapping[str, Any], right: Mapping[str, Any], joined: dict[str, Any]) -> bool:
+    if "type" not in left and "type" not in right and (left.get("nullable") or right.get("nullable")):
+        joined["nullable"] = True
     if "type" not in left or "type" not in right:
-        merged.update({k: v for side in (left, right) if "type" in side for k, v in side.items() if k in _TYPE})
+        joined.update({k: v for side in (left, right) if "type" in side for k, v in side.items() if k in _TYPE})
         return True
     one, other = type_list(left), type_list(right)
     if one is None or other is None:
-        merged["type"] = right["type"] if one is None else left["type"]
+        joined["type"] = right["type"] if one is None else left["type"]
         return True
     types = [kind for kind in one if kind in other or (kind == "integer" and "number" in other)]
     types += [kind for kind in other if kind == "integer" and "number" in one and kind not in types]
-    merged["type"] = types[0] if len(types) == 1 else types
+    joined["type"] = types[0] if len(types) == 1 else types
     return bool(types)
 
 
-def _merge_values(left: Mapping[str, Any], right: Mapping[str, Any], merged: dict[str, Any]) -> bool:
-    """Enumerations and constants of both sides; whether any value is left."""
+def _join_values(left: Mapping[str, Any], right: Mapping[str, Any], joined: dict[str, Any]) -> bool:
+    """Enumerations and constants of both sides, less what doesn't fit plainly; whether any value is left."""
     lists: list[list[Any]] = []
     for side in (left, right):
         if isinstance(side.get("enum"), list):
@@ -317,29 +226,31 @@ def _merge_values(left: Mapping[str, Any], right: Mapping[str, Any], merged: dic
     if not lists:
         return True
     common = set.intersection(*({same_key(value) for value in values} for values in lists))
-    merged["enum"] = [value for value in lists[0] if same_key(value) in common]
-    return bool(merged["enum"])
+    common -= {same_key(value) for side in (left, right) for value in side.get(EXCEPT, ())}
+    types = type_list(joined)
+    joined["enum"] = [
+        value
+        for value in lists[0]
+        if same_key(value) in common and (types is None or fits_type(value, types)) and fits_ours(value, left, right)
+    ]
+    return bool(joined["enum"])
 
 
-def _both(one: Schema, other: Schema) -> Schema:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return bool(one and other) if isinstance(one, bool) and isinstance(other, bool) else _one_of(one, other)
-    return one if _same(one, other) else {"allOf": [one, other]}
+def fits_type(value: Any, types: tuple[str, ...]) -> bool:
+    """Whether a value has one of the types."""
+    return kind_of(value) in types or ("integer" in types and is_number(value) and isinstance(plain(value), int))
 
 
-def _one_of(one: Schema, other: Schema) -> Schema:
-    if one is False or other is False:
-        return False
-    return other if one is True else one
-
-
-def _same(one: Any, other: Any) -> bool:
-    # Python alone would call 1 and True equal.
-    return bool(one == other) and same_key(one) == same_key(other)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def fits_ours(value: Any, *sides: Mapping[str, Any]) -> bool:
+    """Whether a value fits the keywords of our own that schemas carry."""
+    for side in sides:
+        if side.get(FRACTION) and is_number(value) and isinstance(plain(value), int):
+            return False
+        if PRESENCE in side and isinstance(value, Mapping) and not holds(side[PRESENCE], set(value)):
+            return False
+        if EXCEPT in side and same_key(value) in {same_key(one) for one in side[EXCEPT]}:
+            return False
+    return True
 
 
 def _no(one: Any, other: Any) -> Any:
@@ -347,33 +258,64 @@ def _no(one: Any, other: Any) -> Any:
 
 
 def _larger(one: Any, other: Any) -> Any:
-    return max(one, other) if _number(one) and _number(other) else None
+    return max(one, other) if is_number(one) and is_number(other) else None
 
 
 def _smaller(one: Any, other: Any) -> Any:
-    return min(one, other) if _number(one) and _number(other) else None
+    return min(one, other) if is_number(one) and is_number(other) else None
 
 
 def _united(one: Any, other: Any) -> Any:
     if not isinstance(one, list) or not isinstance(other, list):
         return None
-    return [*one, *(item for item in other if item not in one)]
+    return [*{same_key(item): item for item in (*other[::-1], *one[::-1])}.values()][::-1]
 
 
 def _multiple(one: Any, other: Any) -> Any:
-    if isinstance(one, int) and isinstance(other, int) and one > 0 and other > 0:
-        return math.lcm(one, other)
-    return None
+    if not is_number(one) or not is_number(other) or one <= 0 or other <= 0:
+        return None
+    left, right = Fraction(repr(one)), Fraction(repr(other))
+    below = left.denominator * right.denominator // gcd(left.denominator, right.denominator)
+    a, b = int(left * below), int(right * below)
+    least = Fraction(a * b // gcd(a, b), below)
+    if least.denominator == 1:
+        return int(least)
+    return float(least) if Fraction(repr(float(least))) == least else None
+
+
+def _pattern(one: Any, other: Any) -> Any:
+    if not isinstance(one, str) or not isinstance(other, str):
+        return None
+    return f"^(?=[\\s\\S]*(?:{one}))(?=[\\s\\S]*(?:{other}))"
+
+
+def _maps(one: Any, other: Any) -> Any:
+    """Objects from a name to a list of names or a schema, as one."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return None
+    joined = dict(one)
+    for key, value in other.items():
+        if key not in joined:
+            joined[key] = value
+        elif isinstance(joined[key], list) and isinstance(value, list):
+            joined[key] = _united(joined[key], value)
+        else:
+            joined[key] = both(_as_schema(joined[key]), _as_schema(value))
+    return joined
+
+
+def _as_schema(value: Any) -> Any:
+    return {"required": value} if isinstance(value, list) else value
 
 
 def _product(one: Any, other: Any) -> Any:
     if not isinstance(one, list) or not isinstance(other, list) or len(one) * len(other) > _MAX_PRODUCT:
         return None
     # An instance fits one pair exactly if it fits one branch of each side, for oneOf too.
-    return [_both(a, b) for a in one for b in other]
+    return [both(a, b) for a in one for b in other]
 
 
-_JOINS: dict[str, Callable[[Any, Any], Any]] = {
+_JOINS: Mapping[str, Callable[[Any, Any], Any]] = {
     "minimum": _larger,
     "exclusiveMinimum": _larger,
     "minLength": _larger,
@@ -387,12 +329,31 @@ _JOINS: dict[str, Callable[[Any, Any], Any]] = {
     "required": _united,
     "uniqueItems": lambda one, other: bool(one or other),
     "multipleOf": _multiple,
-    "allOf": lambda one, other: [*one, *other] if isinstance(one, list) and isinstance(other, list) else None,
-    "anyOf": _product,
-    "oneOf": _product,
-    "not": lambda one, other: {"anyOf": [one, other]},
-    "propertyNames": _both,
+    "pattern": _pattern,
+    "allOf": _united,
+    "propertyNames": both,
+    "dependentRequired": _maps,
+    "dependentSchemas": _maps,
+    "dependencies": _maps,
+    EXCEPT: _united,
+    LATE: _united,
+    LOST: _united,
+    FRACTION: lambda one, other: True,
+    PRESENCE: lambda one, other: all_of([one, other]),
     OPEN: lambda one, other: True,
 }
 _TYPE = ("type", "nullable")
-_GROUPED = frozenset((*_OBJECT, *_ARRAY, *_CONTAINS, *_IF, *_TYPE, "enum", "const"))
+_GROUPED = frozenset((*_OBJECT, *_ARRAY, *_CONTAINS, "then", "else", *_TYPE, "enum", "const"))
+
+__all__ = [
+    "APPLICATORS",
+    "ASSERTING",
+    "OPEN",
+    "TYPES",
+    "both",
+    "join",
+    "merge",
+    "plain",
+    "same_key",
+    "type_list",
+]

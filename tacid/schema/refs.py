@@ -65,9 +65,10 @@ class Resolver:
             if pointer is None:
                 return None
             fragment = pointer
-        return self._walk(fragment)
+        return self.walk(fragment)
 
-    def _walk(self, pointer: str) -> tuple[str, Schema] | None:
+    def walk(self, pointer: str) -> tuple[str, Schema] | None:
+        """The schema at a JSON Pointer of the document, with the pointer."""
         place: Any = self.root
         for token in pointer.split("/")[1:]:
             token = token.replace("~1", "/").replace("~0", "~")

@@ -32,7 +32,7 @@ def check(seed: int) -> str | None:
         return "skipped"
     least, most = rng.choice(((0, None), (0, None), (0, 3), (2, None), (1, 4)))
     schema = {"type": "string", "pattern": wanted, "minLength": least, **({} if most is None else {"maxLength": most})}
-    fits = {one: yes and _within(one, least, most) for one, yes in zip(texts, found, strict=True)}
+    fits = {one: bool(yes) and _within(one, least, most) for one, yes in zip(texts, found, strict=True)}
     language = string_language(wanted, least, most)
     if language is not None:
         for one, right in fits.items():
@@ -51,7 +51,7 @@ def check(seed: int) -> str | None:
     drawn = [json.loads(draw(grammar.rules, number, size=12)) for number in range(4)]
     found = found_in(wanted, drawn)
     for one, yes in zip(drawn, found or (), strict=False):
-        if exact and not (yes and _within(one, least, most)):
+        if exact and yes is not None and not (yes and _within(one, least, most)):
             return f"the grammar of {schema} gives {one!r}"
     return None
 

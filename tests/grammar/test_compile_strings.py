@@ -66,7 +66,7 @@ def test_bounds_that_cross_fit_nothing() -> None:
         compile_schema({"type": "string", "minLength": 5, "maxLength": 4})
 
 
-@pytest.mark.parametrize("keyword", [{"pattern": "^a$"}, {"format": "uuid"}, {"pattern": "("}])
+@pytest.mark.parametrize("keyword", [{"format": "uuid"}, {"pattern": "("}])
 def test_what_is_not_held_is_a_string_and_recorded(keyword: dict[str, Any]) -> None:
     grammar = compile_schema({"type": "string", "maxLength": 3, **keyword})
     assert [widening.keyword for widening in grammar.report.widenings] == list(keyword)

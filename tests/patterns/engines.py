@@ -55,7 +55,7 @@ _FIND = """
 (pattern, texts) => {
   let found;
   try { found = new RegExp(pattern, "u"); } catch (error) { return null; }
-  return JSON.stringify(texts.map(text => found.test(text)));
+  return JSON.stringify(texts.map(text => /\\p{Cn}/u.test(text) ? null : found.test(text)));
 }
 """
 
@@ -65,8 +65,11 @@ def _engine() -> Any:
     return py_mini_racer.MiniRacer()
 
 
-def found_in(wanted: str, texts: list[str]) -> list[bool] | None:
-    """In which texts V8 finds a pattern, in Unicode mode; ``None`` where it reads none, or takes too long."""
+def found_in(wanted: str, texts: list[str]) -> list[bool | None] | None:
+    """In which texts V8 finds a pattern, in Unicode mode; ``None`` where it reads none, or takes too long.
+
+    ``None`` too for a text with a character that its Unicode, which may be older than ours, doesn't know.
+    """
     try:
         answer = _engine().eval(
             f"({_FIND})({json.dumps(wanted)}, {json.dumps(texts)})", timeout_sec=2, max_memory=2**28

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tacid.schema.merge import exclusive, merge, plain, same_key, type_list
+from tacid.schema.exclusive import exclusive
+from tacid.schema.keywords import plain, same_key, type_list
+from tacid.schema.merge import merge
 from tests.grammar.strategies import parts, values
 from tests.grammar.test_compile_random import fits, validator
 
@@ -30,25 +32,29 @@ from tests.grammar.test_compile_random import fits, validator
         ({"minLength": 2, "maxLength": 9}, {"minLength": 3, "maxLength": 5}, {"minLength": 3, "maxLength": 5}),
         ({"required": ["a", "b"]}, {"required": ["b", "c"]}, {"required": ["a", "b", "c"]}),
         ({"multipleOf": 4}, {"multipleOf": 6}, {"multipleOf": 12}),
-        ({"multipleOf": 0.1}, {"multipleOf": 6}, None),
-        ({"pattern": "a"}, {"pattern": "b"}, None),
+        ({"multipleOf": 0.1}, {"multipleOf": 6}, {"multipleOf": 6}),
+        ({"multipleOf": 0.4}, {"multipleOf": 0.6}, {"multipleOf": 1.2}),
+        ({"pattern": "a"}, {"pattern": "b"}, {"pattern": "^(?=[\\s\\S]*(?:a))(?=[\\s\\S]*(?:b))"}),
+        ({"format": "date"}, {"format": "time"}, None),
         ({"pattern": "a"}, {"pattern": "a"}, {"pattern": "a"}),
-        ({"minimum": 1, "exclusiveMinimum": True}, {"minimum": 2}, None),
+        ({"minimum": 1, "exclusiveMinimum": True}, {"minimum": 2}, {"exclusiveMinimum": 1, "minimum": 2}),
         ({"not": {"const": 1}}, {"not": {"const": 2}}, {"not": {"anyOf": [{"const": 1}, {"const": 2}]}}),
         ({"if": {}, "then": False}, {"if": {}, "then": True}, None),
         ({"contains": {}, "minContains": 2}, {"contains": {"const": 1}}, None),
-        ({"items": {"type": "string"}}, {"items": {"minLength": 1}}, {"items": {"allOf": [{"type": "string"}, {"minLength": 1}]}}),
-        ({"items": [True]}, {"items": True}, None),
-        ({"prefixItems": [True]}, {"items": True}, None),
+        ({"contains": {}, "minContains": 2}, {"contains": {}, "maxContains": 5}, {"contains": {}, "minContains": 2, "maxContains": 5}),
+        ({"items": {"type": "string"}}, {"items": {"minLength": 1}}, {"items": {"type": "string", "minLength": 1}}),
+        ({"items": [True]}, {"items": True}, {"items": [True], "additionalItems": True}),
+        ({"prefixItems": [True]}, {"items": False}, {"prefixItems": [False], "items": False}),
+        ({"items": [{"type": "string"}], "additionalItems": False}, {"items": {"minLength": 1}}, {"items": [{"type": "string", "minLength": 1}], "additionalItems": False}),
         (
             {"properties": {"a": {"type": "string"}}, "additionalProperties": False},
             {"properties": {"a": {"minLength": 1}, "b": True}},
-            {"properties": {"a": {"allOf": [{"type": "string"}, {"minLength": 1}]}, "b": False}, "additionalProperties": False},
+            {"properties": {"a": {"type": "string", "minLength": 1}, "b": False}, "additionalProperties": False},
         ),
         (
             {"additionalProperties": {"type": "string"}},
             {"properties": {"b": True}, "additionalProperties": {"minLength": 1}},
-            {"properties": {"b": {"type": "string"}}, "additionalProperties": {"allOf": [{"type": "string"}, {"minLength": 1}]}},
+            {"properties": {"b": {"type": "string"}}, "additionalProperties": {"type": "string", "minLength": 1}},
         ),
         ({"unevaluatedProperties": False}, {"properties": {"a": True}}, {"properties": {"a": True}, "unevaluatedProperties": False}),
         ({"properties": {"a": True}}, {"unevaluatedProperties": False}, None),
@@ -57,9 +63,9 @@ from tests.grammar.test_compile_random import fits, validator
             {"anyOf": [{"minLength": 1}, True]},
             {
                 "anyOf": [
-                    {"allOf": [{"type": "string"}, {"minLength": 1}]},
+                    {"type": "string", "minLength": 1},
                     {"type": "string"},
-                    {"allOf": [{"type": "null"}, {"minLength": 1}]},
+                    {"type": "null", "minLength": 1},
                     {"type": "null"},
                 ]
             },

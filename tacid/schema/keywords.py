@@ -1,0 +1,168 @@
+"""Keywords that can refuse an instance, types, and when JSON Schema calls two values equal.
+
+Beside JSON Schema's keywords stand a few of our own, which parts of the compiler tell each other by; no schema from
+outside can carry them (`foreign` takes them out).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final, TypeGuard
+
+TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
+
+#: Every keyword of drafts 4 to 2020-12 that can refuse an instance; the rest are annotations or unknown.
+ASSERTING = frozenset(
+    {
+        "type",
+        "enum",
+        "const",
+        "nullable",
+        "multipleOf",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "format",
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "unevaluatedItems",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "required",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+    }
+)
+
+#: Members that nobody declares must stay possible, since something that may declare some isn't held.
+OPEN: Final = "tacid:open"
+#: Keywords that couldn't be held: a list of names, each to be recorded where the schema is compiled.
+LOST: Final = "tacid:lost"
+#: Values that don't fit.
+EXCEPT: Final = "tacid:except"
+#: No number fits that is an integer.
+FRACTION: Final = "tacid:fraction"
+#: Which members an object must have or may not have, as a formula (see `tacid.schema.presence`).
+PRESENCE: Final = "tacid:presence"
+#: Members that only a condition speaks of: a list of names. They have no place in the order.
+LATE: Final = "tacid:late"
+OURS = frozenset({OPEN, LATE, LOST, EXCEPT, FRACTION, PRESENCE})
+
+#: What drafts up to 7 don't know yet, by the number that their ``$schema`` ends with.
+_LATER = frozenset(
+    {"prefixItems", "unevaluatedItems", "minContains", "maxContains", "unevaluatedProperties", "dependentRequired"}
+    | {"dependentSchemas", "$dynamicRef", "$recursiveRef"}
+)
+_UNKNOWN: Mapping[str, frozenset[str]] = {
+    "07": _LATER,
+    "06": _LATER | {"if", "then", "else"},
+    "04": _LATER | {"if", "then", "else", "const", "contains", "propertyNames"},
+}
+_DRAFT = re.compile(r"^https?://json-schema\.org/draft-0([3467])/schema#?$")
+
+
+def draft(root: Any) -> str:
+    """The number of the draft that a document declares: ``"04"``, ``"06"`` or ``"07"``; ``""`` for later ones or none.
+
+    Draft 3 counts as 4.
+    """
+    declared = root.get("$schema") if isinstance(root, Mapping) else None
+    found = _DRAFT.match(declared) if isinstance(declared, str) else None
+    return f"0{max(found[1], '4')}" if found else ""
+
+
+def known_in(root: Any) -> frozenset[str]:
+    """The keywords that mean something in a document; all, unless it declares a draft that doesn't know some."""
+    return (ASSERTING | OURS) - _UNKNOWN.get(draft(root), frozenset())
+
+
+def type_list(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The types that ``type`` and ``nullable`` name, in their order; ``None`` where any will do.
+
+    Names that JSON Schema doesn't know are left out here.
+    """
+    kind = schema.get("type")
+    kinds = [kind] if isinstance(kind, str) else kind
+    if not isinstance(kinds, list):
+        return None
+    known = tuple(dict.fromkeys(k for k in kinds if isinstance(k, str) and k in TYPES))
+    if not known and kinds:
+        return None
+    if schema.get("nullable") is True and "null" not in known:
+        known = (*known, "null")
+    return known
+
+
+def kind_of(value: Any) -> str:
+    """The type of a value: one of `TYPES`, ``number`` for integers too."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, (list, tuple)) else "object"
+
+
+def same_key(value: Any) -> str:
+    """Text that is equal for values which JSON Schema calls equal: 1 and 1.0 are, 1 and true are not."""
+    return json.dumps(plain(value), sort_keys=True)
+
+
+def plain(value: Any) -> Any:
+    """The value with every number that is whole as an integer, which JSON Schema calls equal."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether JSON Schema calls two values equal. Python alone would call 1 and True equal."""
+    return bool(one == other) and same_key(one) == same_key(other)
+
+
+def count_of(value: Any) -> int | None:
+    """The count that an author wrote (``3.0`` is 3), or ``None`` for what is none."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    """Whether a value is a number, as JSON has them."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
