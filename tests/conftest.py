@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import pytest_asyncio
 
@@ -18,6 +19,13 @@ from tests import emitted
 from tests.engine.random_model import make_random_model
 
 emitted.record()
+# How fast something is drawn and done says more of what else runs on the machine than of us.
+hypothesis.settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
+)
+hypothesis.settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
