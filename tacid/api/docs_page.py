@@ -37,6 +37,8 @@ def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
     for kind, one in content.items():
         shown = json.dumps(one.get("schema", {}), indent=2)
         inside.append(f"<p>Body, {_text(kind)}:</p><pre>{_text(shown)}</pre>")
+        if "example" in one:
+            inside.append(f"<p>For example:</p><pre>{_text(json.dumps(one['example'], indent=2))}</pre>")
     answers = "".join(
         f"<li><code>{_text(status)}</code> {_text(answer.get('description', ''))}"
         for status, answer in operation.get("responses", {}).items()

@@ -52,6 +52,8 @@ def narrowed(description: Any) -> Any:
     if not isinstance(description, dict):
         return description
     found = {key: narrowed(value) for key, value in description.items()}
+    if isinstance(found.get("example"), dict):
+        found["example"]["model"] = "random"
     properties = found.get("properties")
     if isinstance(properties, dict) and {"messages", "prompt", "input"} & properties.keys() and "model" in properties:
         properties["model"] = {"enum": ["random", "an-alias", "random:latest", "nope"]}

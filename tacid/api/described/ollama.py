@@ -6,8 +6,11 @@ from tacid.api.described.openai import ANY_SCHEMA, FUNCTION, STOP
 from tacid.api.described.parts import (
     DOORS,
     ENGINE,
+    FUNCTIONS_SHOWN,
     JSON,
     LINES,
+    MESSAGES_SHOWN,
+    MODEL_SHOWN,
     PLAIN,
     REPLY,
     Route,
@@ -184,10 +187,20 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("get", "/api/ps"): Route("Ollama: the loaded models", "ollama", {JSON: _PS}, (*DOORS, *ENGINE)),
     ("post", "/api/show"): Route("Ollama: what a model is", "ollama", {JSON: _SHOWN}, (*DOORS, 404, *ENGINE), _NAMED),
     ("post", "/api/chat"): Route(
-        "Ollama: a message in reply, with tools", "ollama", {JSON: _CHAT_REPLY, LINES: _LINE}, (*DOORS, *REPLY), _CHAT
+        "Ollama: a message in reply, with tools",
+        "ollama",
+        {JSON: _CHAT_REPLY, LINES: _LINE},
+        (*DOORS, *REPLY),
+        _CHAT,
+        example={"model": MODEL_SHOWN, "messages": MESSAGES_SHOWN, "tools": FUNCTIONS_SHOWN},
     ),
     ("post", "/api/generate"): Route(
-        "Ollama: a reply to a prompt", "ollama", {JSON: _GENERATE_REPLY, LINES: _LINE}, (*DOORS, *REPLY), _GENERATE
+        "Ollama: a reply to a prompt",
+        "ollama",
+        {JSON: _GENERATE_REPLY, LINES: _LINE},
+        (*DOORS, *REPLY),
+        _GENERATE,
+        example={"model": MODEL_SHOWN, "prompt": "Why is the sky blue?"},
     ),
     ("post", "/api/embed"): Route(
         "Ollama: embeddings, where the engine has them",

@@ -6,8 +6,13 @@ from tacid.api.described.parts import (
     DOORS,
     ENGINE,
     EVENTS,
+    FUNCTIONS_SHOWN,
     JSON,
+    MESSAGES_SHOWN,
+    MODEL_SHOWN,
     REPLY,
+    SCHEMA_SHOWN,
+    TOOL_SHOWN,
     Route,
     Schema,
     either,
@@ -308,6 +313,7 @@ ROUTES: dict[tuple[str, str], Route] = {
         {JSON: _CHAT_REPLY, EVENTS: _STREAM},
         (*DOORS, *REPLY),
         _CHAT,
+        example={"model": MODEL_SHOWN, "messages": MESSAGES_SHOWN, "tools": FUNCTIONS_SHOWN},
     ),
     ("post", "/v1/completions"): Route(
         "OpenAI: a text continued; calls aren't intercepted",
@@ -315,6 +321,7 @@ ROUTES: dict[tuple[str, str], Route] = {
         {JSON: _COMPLETION_REPLY, EVENTS: _STREAM},
         (*DOORS, *REPLY),
         _COMPLETION,
+        example={"model": MODEL_SHOWN, "prompt": "Once upon a time"},
     ),
     ("post", "/v1/responses"): Route(
         "OpenAI: a response to input items",
@@ -322,6 +329,11 @@ ROUTES: dict[tuple[str, str], Route] = {
         {JSON: _RESPONSE_REPLY, EVENTS: _RESPONSE_STREAM},
         (*DOORS, *REPLY),
         _RESPONSE,
+        example={
+            "model": MODEL_SHOWN,
+            "input": "What is the weather in Oslo?",
+            "tools": [{"type": "function", **TOOL_SHOWN, "parameters": SCHEMA_SHOWN}],
+        },
     ),
     ("get", "/v1/responses/{identity}"): Route(
         "OpenAI: a response that is kept", "openai", {JSON: _RESPONSE_REPLY}, (*DOORS, 404, 500), path=_KEPT

@@ -102,6 +102,15 @@ def event(description: str) -> Schema:
     return thing({"event": text(), "data": text("JSON, or [DONE].")}, ("data",), description)
 
 
+#: The model and the messages of the examples.
+MODEL_SHOWN = "smollm2-135m-instruct"
+MESSAGES_SHOWN = [{"role": "user", "content": "What is the weather in Oslo?"}]
+#: A tool of theirs, and the schema of its arguments.
+TOOL_SHOWN = {"name": "weather", "description": "The weather of a city."}
+SCHEMA_SHOWN = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+FUNCTIONS_SHOWN = [{"type": "function", "function": {**TOOL_SHOWN, "parameters": SCHEMA_SHOWN}}]
+
+
 def maybe(properties: Mapping[str, Schema]) -> dict[str, Schema]:
     """The same fields, in each of which null means what its absence means."""
     return {name: _or_null(schema) for name, schema in properties.items()}
@@ -112,7 +121,7 @@ class Route:
     """One method of one path.
 
     ``body``: the schema of its body, none where it takes none; ``answers``: the schema of its 200 by content type;
-    ``errors``: the further statuses; ``path``: its parameters with what they are.
+    ``errors``: the further statuses; ``path``: its parameters with what they are; ``example``: a body that it takes.
     """
 
     summary: str
@@ -122,6 +131,7 @@ class Route:
     body: Schema | None = None
     path: Mapping[str, str] | None = None
     statuses: tuple[int, ...] = (200,)
+    example: Mapping[str, Any] | None = None
 
     def operation(self) -> dict[str, Any]:
         """It as an OpenAPI operation."""
@@ -139,7 +149,8 @@ class Route:
                 for name, said in self.path.items()
             ]
         if self.body is not None:
-            operation["requestBody"] = {"required": True, "content": {JSON: {"schema": self.body}}}
+            shown = {"example": dict(self.example)} if self.example is not None else {}
+            operation["requestBody"] = {"required": True, "content": {JSON: {"schema": self.body, **shown}}}
         return {**operation, "responses": responses}
 
 
