@@ -38,14 +38,25 @@ class Choice:
 AUTO = Choice()
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A tool that is not offered: the field that is to blame (a JSON Pointer into its parameters), and why."""
+
+    tool: str
+    pointer: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """An ordered list of tools with unique names; iterates over its tools, indexes by name.
 
+    ``left_out`` are those that came with them and are no tools, so that somebody can be told.
     Raises ``CatalogueError`` where a name occurs twice.
     """
 
     tools: tuple[Tool, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.tools) > MAX_TOOLS:
@@ -74,7 +85,7 @@ class Catalogue:
         raise KeyError(name)
 
     def __add__(self, other: Iterable[Tool]) -> Catalogue:
-        return Catalogue((*self.tools, *other))
+        return Catalogue((*self.tools, *other), self.left_out)
 
 
 def read_tools(document: Any, what: str = "The catalogue") -> Catalogue:
@@ -175,6 +186,7 @@ __all__ = [
     "MAX_TOOLS",
     "Catalogue",
     "Choice",
+    "LeftOut",
     "Schema",
     "Tool",
     "load_catalogue",

@@ -6,6 +6,7 @@ Plain ASGI (3.0): streams pass untouched, and a client that goes away is seen by
 - ``key``: the name of the key, or ``None``;
 - ``tacid``: a dict that the service fills: ``model`` (str), ``usage`` (`tacid.chat.Usage`), ``outcome`` (str),
   ``calls`` (a list of (`tacid.chat.Call`, whether it is valid)), ``error`` (a word or a sentence of ours),
+  ``left_out`` (names of tools that were not offered),
   ``contents`` (any JSON; logged only where server.log_contents allows it).
 """
 
@@ -172,6 +173,8 @@ class RequestLog:
         }
         if isinstance(endpoint := about.get("endpoint"), str):
             record["endpoint"] = endpoint
+        if left_out := about.get("left_out"):
+            record["left_out"] = left_out
         if "error" in about:
             record["error"] = str(about["error"])
         if self._contents and "contents" in about:

@@ -9,6 +9,7 @@ from contextlib import aclosing, suppress
 from typing import Self
 
 from tacid.api.request import Beat, WireEvent
+from tacid.catalogue import LeftOut
 from tacid.chat import ReplyEvent
 from tacid.errors import TooSlow
 from tacid.turn.request import TurnResult
@@ -46,6 +47,8 @@ class Events:
         self._bound: asyncio.Timeout | None = None
         self._why: Exception | None = None
         self._ended = False
+        #: The tools that the turn leaves out, as soon as that is known: before the first event.
+        self.left_out: tuple[LeftOut, ...] = ()
 
     @property
     def ready(self) -> bool:

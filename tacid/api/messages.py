@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacid.api.request import Limits
-from tacid.catalogue import MAX_NAME, Catalogue, Schema, Tool, read_tool
+from tacid.catalogue import MAX_NAME, Catalogue, LeftOut, Schema, Tool, read_tool
 from tacid.chat import Call
 from tacid.errors import CatalogueError, InputError, RequestError
 from tacid.jsontext import deeper_than, dumps, loads, quote
@@ -67,20 +67,37 @@ def history_call(name: Any, arguments: Any, id: Any = None) -> Call:  # noqa: A0
     return Call(called, {}, "" if arguments is None else (_written(arguments) or "")[:MAX_BROKEN], identity)
 
 
-def tools_of(entries: Any, limits: Limits, param: str = "tools") -> Catalogue:
+def tools_of(
+    entries: Any, limits: Limits, param: str = "tools", *, read: Callable[[Any, str], Any] | None = None
+) -> Catalogue:
     """The tools of a request, in the form of any protocol (`tacid.catalogue.read_tool`); null is none.
 
-    Raises ``RequestError``: no list, too many, a type that is not ``function``, a tool that can't be read, a name
-    that occurs twice.
+    ``read`` brings a protocol's own entry into one of those forms, or raises ``RequestError`` where it is no tool.
+
+    An entry that is no tool (of a type that is not ``function``, nameless, without a schema of an object) is left out
+    and named in ``left_out``. Raises ``RequestError``: no list, too many, a schema beyond the limits, a name that
+    occurs twice, no tool among the entries, and for any entry that is no tool where ``limits.strict``.
     """
     if entries is None:
         return Catalogue()
     if not isinstance(entries, list):
         raise RequestError(f"{param} is {kind_of(entries)}; give a list of tools.", param=param)
     check_count(len(entries), limits.tools, param)
-    tools = tuple(_tool(entry, f"{param}[{index}]", limits) for index, entry in enumerate(entries))
+    tools: list[Tool] = []
+    left_out: list[LeftOut] = []
+    for index, entry in enumerate(entries):
+        at = f"{param}[{index}]"
+        try:
+            tool = _tool(entry if read is None else read(entry, at), at)
+        except RequestError as error:
+            if limits.strict or (index == len(entries) - 1 and not tools):
+                raise
+            left_out.append(LeftOut(_called(entry, at), "", str(error)))
+        else:
+            check_schema(tool.parameters, limits, at)
+            tools.append(tool)
     try:
-        return Catalogue(tools)
+        return Catalogue(tuple(tools), tuple(left_out))
     except CatalogueError as error:
         raise RequestError(str(error), param=param) from None
 
@@ -267,17 +284,30 @@ def _part(part: Any, param: str) -> str | None:
     return text
 
 
-def _tool(entry: Any, param: str, limits: Limits) -> Tool:
+def unoffered(param: str, name: str, tools: Catalogue) -> RequestError:
+    """The error for a choice of a tool that isn't among ``tools``, with why it was left out if it was."""
+    for tool in tools.left_out:
+        if tool.tool == name:
+            return RequestError(f"{param} names {brief(name)}, which can't be offered: {tool.reason}", param=param)
+    return RequestError(f"{param} names {brief(name)}, which is not among the tools; offer it too.", param=param)
+
+
+def _called(entry: Any, param: str) -> str:
+    """What to call an entry that is no tool: its name, else where it stands."""
+    inner = entry.get("function", entry) if isinstance(entry, Mapping) else None
+    name = inner.get("name") if isinstance(inner, Mapping) else None
+    return name[:MAX_NAME] if isinstance(name, str) and name else param
+
+
+def _tool(entry: Any, param: str) -> Tool:
     if isinstance(entry, Mapping) and entry.get("type", "function") not in ("function", None, ""):
         raise RequestError(
             f"{param} has the type {brief(entry['type'])}; only functions can be offered.", param=f"{param}.type"
         )
     try:
-        tool = read_tool(entry, param)
+        return read_tool(entry, param)
     except CatalogueError as error:
         raise RequestError(str(error), param=param) from None
-    check_schema(tool.parameters, limits, param)
-    return tool
 
 
 def _parsed(text: str) -> tuple[Mapping[str, Any], str]:

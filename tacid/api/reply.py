@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tacid.api import sse
+from tacid.api import left_out, sse
 from tacid.api.events import Events
 from tacid.api.faults import fault_of
 from tacid.api.request import About, Beat, StreamEncoder, Wire, WireEvent
@@ -86,16 +86,16 @@ def note(request: Request, **what: object) -> None:
         about.update(what)
 
 
-def json_response(body: Mapping[str, Any], status: int = 200) -> Response:
+def json_response(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A JSON body that every client can read, whatever text it holds."""
-    return Response(sse.json_line(dict(body)), status, media_type="application/json")
+    return Response(sse.json_line(dict(body)), status, headers, media_type="application/json")
 
 
 async def whole(request: Request, events: Events, body: Callable[[TurnResult], dict[str, Any]]) -> Response:
     """The whole reply; the work ends if the client goes away."""
     result = await while_there(request, last(events))
     note(request, **told(result))
-    return json_response(body(result))
+    return json_response(body(result), headers=left_out.headers(events.left_out))
 
 
 async def last(events: Events) -> TurnResult:
@@ -149,7 +149,7 @@ class EventStream(Response):
         media_type: str,
         settings: ServerConfig,
     ) -> None:
-        super().__init__(None, 200, {**STREAM_HEADERS, "content-type": media_type})
+        super().__init__(None, 200, {**STREAM_HEADERS, **left_out.headers(events.left_out), "content-type": media_type})
         del self.headers["content-length"]
         self._request = request
         self._first = first

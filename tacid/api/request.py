@@ -25,6 +25,8 @@ class Limits:
     tokens: int = 131_072
     #: Names of the server's own tools, which a request may name though it doesn't offer them.
     own: frozenset[str] = frozenset()
+    #: Whether an entry that is no tool refuses the request, instead of being left out and named.
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

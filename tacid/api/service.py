@@ -15,6 +15,7 @@ from tacid.api.affinity import conversation, key_of
 from tacid.api.behind import PATIENCE, Behind, Stand
 from tacid.api.cards import ModelCard, card_of_served, unknown_card
 from tacid.api.events import Events
+from tacid.api.left_out import refuse
 from tacid.api.refused import keep_refused
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.api.turn_request import TurnRequests, prompt_of
@@ -83,6 +84,7 @@ class Service:
             server.max_nesting,
             server.max_tokens,
             frozenset(tool.name for tool in self.own),
+            server.strict_tools,
         )
         self._requests = TurnRequests(config, self.own)
         self.behind = Behind(config, metrics)
@@ -239,7 +241,14 @@ class Service:
 
     def events(self, chat: ChatRequest, who: Who, *, started: float | None = None) -> Events:
         """The events of a turn; the last is its `TurnResult`. Closing it ends the turn and the engine's work on it."""
-        return self._events(self._taken(chat, who), started)
+
+        def hear(report: Report) -> None:
+            if self.config.server.strict_tools:
+                refuse(report.left_out)
+            events.left_out = report.left_out
+
+        events = self._events(self._taken(chat, who, hear), started)
+        return events
 
     def completion_events(self, request: CompletionRequest, who: Who, *, started: float | None = None) -> Events:
         """The same for a raw continuation of a text."""
@@ -287,7 +296,9 @@ class Service:
     def _patience(self, stands: tuple[Stand, ...]) -> float:
         return self.patience if len(stands) == 1 else min(PATIENCE, self.patience)
 
-    async def _taken(self, chat: ChatRequest, who: Who) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+    async def _taken(
+        self, chat: ChatRequest, who: Who, hear: Callable[[Report], None]
+    ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
         """A turn, at the first place that can take it; a fallback is asked only where nothing was sent yet."""
         stands = self.behind.asked(self._target(chat.model) if chat.model is not None else None)
         first: EngineError | None = None
@@ -295,7 +306,7 @@ class Service:
             patience = self._patience(stands[number:])
             sent = False
             try:
-                work = partial(self._turn, stand, chat, who, patience)
+                work = partial(self._turn, stand, chat, who, patience, hear)
                 async with aclosing(self._again(work, streamed=chat.stream)) as events:
                     async for event in events:
                         sent = chat.stream
@@ -308,19 +319,19 @@ class Service:
                 _LOG.warning("The endpoint %s can't reply, so a fallback is asked: %s", stand.name, error)
 
     async def _turn(
-        self, stand: Stand, chat: ChatRequest, who: Who, patience: float
+        self, stand: Stand, chat: ChatRequest, who: Who, patience: float, hear: Callable[[Report], None]
     ) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
         name = stand.name
         try:
             if isinstance(stand.place, Pool):
                 async with stand.place.lease(conversation(chat), who=who.name, patience=patience) as lease:
                     name = lease.backend
-                    request = await self._requests.turn(chat, who.key, lease.served)
+                    request = replace(await self._requests.turn(chat, who.key, lease.served), on_report=hear)
                     async for event in self._named(name, run_full(lease.served.endpoint, request)):
                         yield event
                 return
             endpoint = await stand.place.wait_ready(patience)
-            request = await self._requests.turn(chat, who.key, None)
+            request = replace(await self._requests.turn(chat, who.key, None), on_report=hear)
             async for event in self._named(name, run_remote(endpoint, request)):
                 yield event
         except GrammarRefused as error:
@@ -406,7 +417,13 @@ def told(result: TurnResult) -> dict[str, Any]:
     """What the doors' log is told of a turn (see `tacid.api.doors`)."""
     calls = [(done, (done.id or "") not in result.invalid) for done in result.completions if isinstance(done, Call)]
     outcome = "invalid" if result.invalid else "ok"
-    return {"usage": result.usage, "calls": calls, "outcome": outcome, "endpoint": result.endpoint}
+    return {
+        "usage": result.usage,
+        "calls": calls,
+        "outcome": outcome,
+        "endpoint": result.endpoint,
+        "left_out": [tool.tool for tool in result.report.left_out],
+    }
 
 
 def _stopping() -> Stopping:

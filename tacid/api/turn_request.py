@@ -45,7 +45,7 @@ class TurnRequests:
         # What the machine adds stands first, where it changes least from request to request.
         names = {tool.name for tool in added.catalogue}
         tools.sort(key=lambda tool: tool.name not in names)
-        catalogue = Catalogue(tuple(tools))
+        catalogue = Catalogue(tuple(tools), chat.tools.left_out)
         if chat.grammar is not None and len(catalogue):
             raise RequestError("A grammar of your own can't stand beside tools; leave one out.", param="grammar")
         can_think = served is None or served.endpoint.family.thinking is not None

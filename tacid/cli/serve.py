@@ -39,6 +39,9 @@ def serve(
         str | None, typer.Option(help='An engine that already runs, http://host:port; "auto" starts one.')
     ] = None,
     keys: Annotated[Path | None, typer.Option(help="A file of keys, one a line: name:key.")] = None,
+    strict_tools: Annotated[
+        bool | None, typer.Option("--strict-tools", help="Refuse a request with a tool that can't be offered.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="The configuration file; default: see tacid config show.")] = None,
 ) -> None:
     """Serve OpenAI, Ollama and Anthropic clients, with tool calls that can't be wrong in shape.
@@ -60,6 +63,7 @@ def serve(
         ("server", "port", port),
         ("server", "tools", tools),
         ("server", "keys", keys),
+        ("server", "strict_tools", strict_tools),
         ("machine", "services", services),
         ("model", "name", model),
     ):

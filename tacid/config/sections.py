@@ -161,6 +161,9 @@ class ServerConfig(Section):
     on_invalid: Literal["mark", "error"] = Field(
         "mark", description="What becomes of a call that failed its check twice: handed on with a mark, or an error."
     )
+    strict_tools: bool = Field(
+        False, description="Whether a tool that can't be offered refuses the request, instead of being left out."
+    )
     log_contents: bool = Field(False, description="Whether logs and audit hold what people and models wrote.")
     audit: File | None = Field(None, description="A file that gets a line for each call; default: the log.")
     pull: bool = Field(False, description="Whether clients may have pinned models fetched (/api/pull).")

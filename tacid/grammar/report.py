@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from tacid.catalogue import LeftOut
+
+__all__ = ["LeftOut", "Report", "Widening"]
+
 
 @dataclass(frozen=True, slots=True)
 class Widening:
@@ -18,15 +22,6 @@ class Widening:
     tool: str | None
     pointer: str
     keyword: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A tool that has no legal call: the field that rules every call out, and why."""
-
-    tool: str
-    pointer: str
     reason: str
 
 

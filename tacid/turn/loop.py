@@ -64,6 +64,8 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
     tool is left to choose from, and ``EngineError``.
     """
     plan = await plan_turn(request, held=voice.held)
+    if request.on_report is not None:
+        request.on_report(plan.report)
     tally = Tally()
     thought = _Thought()
     messages = request.messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Tool
@@ -41,8 +41,10 @@ class Plan:
 
     @property
     def report(self) -> Report:
-        """The grammar's report."""
-        return self.grammar.report if self.grammar is not None else _NOTHING
+        """The grammar's report, with the tools that were left out before there was one."""
+        report = self.grammar.report if self.grammar is not None else _NOTHING
+        before = self.request.catalogue.left_out
+        return replace(report, left_out=(*before, *report.left_out)) if before else report
 
     @property
     def several(self) -> bool:

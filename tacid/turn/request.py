@@ -28,7 +28,8 @@ class TurnRequest:
     ``answer``: the schema that an answer is held to, instead of free words. ``think``: thinking tokens at most, 0 for
     none. ``execute``: tools of the catalogue that are answered here, as hidden hops, at most ``max_hops`` of them;
     they are never part of a list. ``on_invalid``: what becomes of a call of another tool that fails its check twice:
-    an error, or handed on with a mark. ``grammar`` holds a client's own GBNF, only without tools and ``answer``.
+    an error, or handed on with a mark. ``on_report`` hears of the grammar's report before the reply begins, and may
+    raise. ``grammar`` holds a client's own GBNF, only without tools and ``answer``.
     """
 
     messages: tuple[Message, ...]
@@ -44,6 +45,7 @@ class TurnRequest:
     max_hops: int = 4
     on_invalid: Literal["error", "mark"] = "error"
     grammar: str | None = None
+    on_report: Callable[[Report], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,9 +128,24 @@ def test_tools_are_read_in_every_form_and_named_where_they_can_not() -> None:
     assert len(tools_of(None, Limits())) == len(tools_of([], Limits())) == 0
     assert refused(lambda: tools_of("x", Limits())).param == "tools"
     assert refused(lambda: tools_of([tools[0], tools[0]], Limits())).param == "tools"
-    assert refused(lambda: tools_of([*tools, {"name": ""}], Limits())).param == "tools[2]"
+    assert refused(lambda: tools_of([*tools, {"name": ""}], Limits(strict=True))).param == "tools[2]"
     error = refused(lambda: tools_of([{"type": "web_search"}], Limits()))
     assert (error.param, "web_search" in str(error)) == ("tools[0].type", True)
+
+
+def test_an_entry_that_is_no_tool_harms_only_itself() -> None:
+    odd = [{"type": "web_search"}, {"name": ""}, "x", None, {"name": "bad", "parameters": {"type": "array"}}]
+    found = tools_of([*odd, {"name": "good"}, *odd], Limits())
+    assert [tool.name for tool in found] == ["good"]
+    assert len(found.left_out) == 2 * len(odd)
+    named = {tool.tool: tool.reason for tool in found.left_out}
+    assert "array" in named["bad"]
+    assert "web_search" in named["tools[0]"]
+    for entry in odd:
+        with pytest.raises(RequestError):
+            tools_of([entry], Limits())
+        with pytest.raises(RequestError):
+            tools_of([{"name": "good"}, entry], Limits(strict=True))
 
 
 def test_each_limit_is_named() -> None:

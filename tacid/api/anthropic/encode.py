@@ -11,6 +11,7 @@ from typing import Any
 
 from tacid.api import sse
 from tacid.api.faults import Fault, body_of
+from tacid.api.left_out import listed
 from tacid.api.openai.chat_encode import arguments_text
 from tacid.api.request import About, Beat, ChatRequest, WireEvent
 from tacid.chat import Call, CallDelta, CallStart, Say, SayDelta, Think, ThinkDelta, Truncated, Usage
@@ -211,10 +212,13 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 
 def _marks(result: TurnResult) -> dict[str, Any]:
-    """An extra field for calls that failed their check twice and were handed on all the same."""
-    if not result.invalid:
-        return {}
-    return {"tacid": {"invalid": {_marked(key): list(why) for key, why in result.invalid.items()}}}
+    """An extra field for calls that failed their check twice, and for tools that could not be offered."""
+    told: dict[str, Any] = {}
+    if result.invalid:
+        told["invalid"] = {_marked(key): list(why) for key, why in result.invalid.items()}
+    if result.report.left_out:
+        told["left_out"] = listed(result.report.left_out)
+    return {"tacid": told} if told else {}
 
 
 def _marked(key: str) -> str:

@@ -18,6 +18,7 @@ from tacid.api.messages import (
     messages_of,
     text_of,
     tools_of,
+    unoffered,
     want_bool,
     want_int,
     want_number,
@@ -170,10 +171,15 @@ def _result(block: Mapping[str, Any], param: str) -> Message:
 
 
 def _tools(entries: Any, limits: Limits) -> Catalogue:
-    """The client's own tools. Tools of Anthropic's servers, and such as are to be searched for, are refused."""
-    if isinstance(entries, list):
-        entries = [_tool(entry, f"tools[{index}]") for index, entry in enumerate(entries)]
-    return tools_of(entries, limits)
+    """The client's own tools. Those of Anthropic's servers are left out; such as are to be searched for are refused."""
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, Mapping) and want_bool(entry, "defer_loading", f"tools[{index}]"):
+            raise RequestError(
+                f"tools[{index}].defer_loading can't be honoured here; every tool is offered at once, so leave it out.",
+                param=f"tools[{index}].defer_loading",
+                code="unsupported_tool",
+            )
+    return tools_of(entries, limits, read=_tool)
 
 
 def _tool(entry: Any, param: str) -> Any:
@@ -185,12 +191,6 @@ def _tool(entry: Any, param: str) -> Any:
             f"{param} has the type {brief(kind)}, which only Anthropic's own servers have; give a tool with an "
             "input_schema.",
             param=f"{param}.type",
-            code="unsupported_tool",
-        )
-    if want_bool(entry, "defer_loading", param):
-        raise RequestError(
-            f"{param}.defer_loading can't be honoured here; every tool is offered at once, so leave it out.",
-            param=f"{param}.defer_loading",
             code="unsupported_tool",
         )
     return {key: entry[key] for key in ("name", "description", "input_schema") if key in entry}
@@ -207,10 +207,7 @@ def _choice(body: Mapping[str, Any], tools: Catalogue, own: frozenset[str]) -> t
         if not name:
             raise RequestError("tool_choice.name is missing; name the tool.", param="tool_choice.name")
         if name not in tools and name not in own:
-            raise RequestError(
-                f"tool_choice.name is {brief(name)}, which is not among the tools; offer it too.",
-                param="tool_choice.name",
-            )
+            raise unoffered("tool_choice.name", name, tools)
         return Choice("named", name), calls
     if kind == "any" and not tools and not own:
         raise RequestError("tool_choice requires a call, but no tool is offered; offer one.", param="tool_choice")

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from tacid.api.faults import Fault, body_of
+from tacid.api.left_out import listed
 from tacid.api.request import About, Beat, ChatRequest, CompletionRequest, WireEvent
 from tacid.api.sse import json_line
 from tacid.chat import Call, CallDelta, CallStart, Completion, Say, SayDelta, Think, ThinkDelta, Truncated
@@ -152,8 +153,18 @@ def _tail(result: TurnResult, about: About) -> dict[str, Any]:
         "prompt_eval_duration": read,
         "eval_count": result.usage.completion,
         "eval_duration": written,
-        **({"tacid": {"invalid": {k: list(v) for k, v in result.invalid.items()}}} if result.invalid else {}),
+        **_marks(result),
     }
+
+
+def _marks(result: TurnResult) -> dict[str, Any]:
+    """An extra field for calls that failed their check twice, and for tools that could not be offered."""
+    told: dict[str, Any] = {}
+    if result.invalid:
+        told["invalid"] = {key: list(why) for key, why in result.invalid.items()}
+    if result.report.left_out:
+        told["left_out"] = listed(result.report.left_out)
+    return {"tacid": told} if told else {}
 
 
 def _cut_off(done: Completion) -> bool:

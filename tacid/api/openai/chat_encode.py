@@ -11,6 +11,7 @@ from typing import Any
 
 from tacid.api import sse
 from tacid.api.faults import Fault, body_of
+from tacid.api.left_out import listed
 from tacid.api.request import About, Beat, ChatRequest, WireEvent
 from tacid.chat import Call, CallDelta, CallStart, Say, SayDelta, Think, ThinkDelta, Truncated, Usage
 from tacid.errors import InputError
@@ -208,6 +209,7 @@ def extras(result: TurnResult) -> dict[str, Any]:
     ``tacid``: ``invalid`` (calls that failed their check, by id, each with what is wrong; "" is the answer),
     ``truncated`` (the tool whose call was cut off), ``stop`` (the stop text that ended the answer), ``widened`` (the
     called tools whose calls were held to less than their schema and so checked afterwards, each with where and what),
+    ``left_out`` (tools that could not be offered, each with the field and why),
     and how many ``forced_tokens``, ``retries`` and ``hops`` there were.
     """
     called = {done.name for done in result.completions if isinstance(done, Call)}
@@ -224,6 +226,7 @@ def extras(result: TurnResult) -> dict[str, Any]:
         "forced_tokens": result.forced_tokens,
         "retries": result.retries,
         "hops": result.hops,
+        "left_out": listed(result.report.left_out),
     }
     told = {key: value for key, value in told.items() if value}
     return {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacid.api.messages import brief, kind_of, tools_of, want_bool, want_object
+from tacid.api.messages import brief, kind_of, tools_of, unoffered, want_bool, want_object
 from tacid.api.request import Limits
 from tacid.catalogue import AUTO, Catalogue, Choice
 from tacid.errors import RequestError
@@ -89,7 +89,7 @@ def _named(entry: Any, tools: Catalogue, own: frozenset[str], param: str) -> str
     if not isinstance(name, str):
         raise RequestError(f'{param} names no function; give {{"function": {{"name": "…"}}}}.', param=param)
     if name not in tools and name not in own:
-        raise RequestError(f"{param} names {brief(name)}, which is not among the tools; offer it too.", param=param)
+        raise unoffered(param, name, tools)
     return name
 
 
@@ -103,7 +103,7 @@ def _allowed(wanted: Mapping[str, Any], tools: Catalogue, own: frozenset[str], m
     if not isinstance(entries, list):
         raise RequestError(f"{param}.tools is {kind_of(entries)}; give a list of tools.", param=f"{param}.tools")
     names = {_named(entry, tools, own, f"{param}.tools[{index}]") for index, entry in enumerate(entries)}
-    kept = Catalogue(tuple(tool for tool in tools if tool.name in names))
+    kept = Catalogue(tuple(tool for tool in tools if tool.name in names), tools.left_out)
     allowed = (*(tool.name for tool in kept), *sorted(names & own - {tool.name for tool in kept}))
     return Offered(kept, _mode(mode, "tool_choice", any_tool=bool(allowed)), max_calls, allowed=allowed)
 

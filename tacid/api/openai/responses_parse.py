@@ -205,7 +205,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], Message]] = {
 def _offered(body: Mapping[str, Any], limits: Limits) -> Offered:
     offer = offered({key: body.get(key) for key in ("tools", "tool_choice", "parallel_tool_calls")}, limits)
     for index, entry in enumerate(body.get("tools") or ()):
-        if want_bool(entry, "defer_loading", f"tools[{index}]"):
+        if isinstance(entry, Mapping) and want_bool(entry, "defer_loading", f"tools[{index}]"):
             raise RequestError(
                 f"tools[{index}].defer_loading can't be honoured here; every tool is offered at once, so leave it out.",
                 param=f"tools[{index}].defer_loading",
@@ -225,15 +225,15 @@ def _told_choice(offer: Offered) -> Any:
 
 def _told_tools(entries: Any, tools: Catalogue) -> list[dict[str, Any]]:
     """The tools in Responses' own form, whatever form they came in."""
-    inner = [entry.get("function", entry) for entry in entries or ()]
-    strict = {entry["name"]: entry.get("strict") is True for entry in inner}
+    inner = [entry.get("function", entry) for entry in entries or () if isinstance(entry, Mapping)]
+    strict = {entry.get("name") for entry in inner if isinstance(entry, Mapping) and entry.get("strict") is True}
     return [
         {
             "type": "function",
             "name": tool.name,
             "description": tool.description or None,
             "parameters": dict(tool.parameters),
-            "strict": strict[tool.name],
+            "strict": tool.name in strict,
         }
         for tool in tools
     ]

@@ -142,7 +142,7 @@ def test_no_tools_are_no_tools(tools: Any) -> None:
 
 
 def test_a_tool_that_cant_be_read_is_named() -> None:
-    assert refused(chat, tools=[TOOL, {"type": "function", "function": {}}]).param == "tools[1]"
+    assert refused(chat, tools=[{"type": "function", "function": {}}]).param == "tools[0]"
     with pytest.raises(RequestError, match=r"both called .weather.") as caught:
         chat(tools=[TOOL, TOOL])
     assert caught.value.param == "tools"

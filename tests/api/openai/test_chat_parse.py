@@ -260,7 +260,7 @@ def test_beside_tools_the_older_functions_are_not_read() -> None:
         ({"model": 3}, "model", "number"),
         ({"tools": {}}, "tools", "object"),
         ({"tools": [{"type": "custom", "custom": {"name": "x"}}]}, "tools[0].type", "custom"),
-        ({"tools": [TOOLS[0], {"type": "web_search"}]}, "tools[1].type", "web_search"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type", "web_search"),
         ({"tools": [{"type": "function", "function": {}}]}, "tools[0]", "name"),
         ({"tools": [TOOLS[0], TOOLS[0]]}, "tools", "weather"),
         ({"tools": TOOLS, "tool_choice": "maybe"}, "tool_choice", "maybe"),

@@ -142,7 +142,7 @@ def test_effort(effort: str | None, think: bool | None) -> None:
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0].id"),
         ({"input": [{"id": "msg_1"}]}, "input[0].id"),
         ({"input": [{}]}, "input[0].id"),
-        ({"tools": [TOOL, {"type": "web_search"}]}, "tools[1].type"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
         ({"tools": [{"type": "custom", "name": "a"}]}, "tools[0].type"),
         ({"tools": [{**TOOL, "defer_loading": True}]}, "tools[0].defer_loading"),
         ({"tools": [TOOL], "tool_choice": {"type": "web_search"}}, "tool_choice.type"),
