@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import time
 from dataclasses import asdict, replace
@@ -14,12 +13,12 @@ import typer
 
 from tacid.catalogue import AUTO, Catalogue, Choice, load_catalogue
 from tacid.chat import Call, Message, Sampling, Say, SayDelta, Truncated
-from tacid.cli.console import notice, say, tree, waiting, write
+from tacid.cli.console import emit, notice, say, tree, waiting, write
 from tacid.config import Config, load_config
 from tacid.endpoints.opening import open_endpoint
-from tacid.errors import CatalogueError, ReplyTruncated
+from tacid.errors import CatalogueError, InputError, ReplyTruncated
 from tacid.jsontext import quote
-from tacid.machine.offer import check_protocol, offer_machine
+from tacid.machine.offer import beside, check_protocol, offer_machine
 from tacid.turn.full import run_full
 from tacid.turn.request import TurnRequest, TurnResult
 
@@ -59,16 +58,16 @@ def ask(
     Example: tacid ask "Turn on nginx, please" --tools tools.json --services services.json
     """
     if text == "-":
-        text = sys.stdin.read(MAX_TEXT + 1) if sys.stdin is not None else ""
+        text = _standard_input()
     if not text.strip() or len(text) > MAX_TEXT:
-        raise typer.BadParameter(f"give between 1 and {MAX_TEXT:,} characters", param_hint="TEXT")
+        raise _wrong_length()
     config = _config(load_config(), model, engine, services)
     catalogue = load_catalogue(tools) if tools else Catalogue()
     offer = offer_machine(config.machine)
     for line in offer.notices:
         notice(f"tacid: {line}")
     messages = (Message("system", system),) if system else ()
-    everything = Catalogue((*offer.catalogue, *catalogue))
+    everything = beside(offer.catalogue, catalogue, tools)
     chosen = _choice(choice)
     if chosen.name is not None and chosen.name not in everything:
         raise CatalogueError(
@@ -84,7 +83,7 @@ def ask(
     )
     result, about = asyncio.run(_turn(config, request, stream=not as_json))
     if as_json:
-        typer.echo(json.dumps(_object(result, about), ensure_ascii=False))
+        emit(_object(result, about))
     else:
         _show(result, about)
     if isinstance(result.completion, Truncated):
@@ -92,6 +91,23 @@ def ask(
             f"The reply was cut off in the middle of a call at {result.usage.completion} tokens; "
             "give more with --max-tokens."
         )
+
+
+def _standard_input() -> str:
+    """The text on standard input."""
+    if sys.stdin is None:
+        return ""
+    data = sys.stdin.buffer.read(4 * MAX_TEXT + 1)
+    if len(data) > 4 * MAX_TEXT:
+        raise _wrong_length()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"Standard input is not UTF-8 text (byte {error.start:,}); give it as UTF-8.") from None
+
+
+def _wrong_length() -> typer.BadParameter:
+    return typer.BadParameter(f"give between 1 and {MAX_TEXT:,} characters", param_hint="TEXT")
 
 
 def _config(config: Config, model: str | None, engine: str | None, services: Path | None) -> Config:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
+
+from tacid.jsontext import escape_char
 
 #: Colour and progress only where a terminal is; `NO_COLOR` is honoured by rich.
 out = Console(highlight=False, soft_wrap=True)
@@ -17,10 +23,26 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 
 def clean(text: str) -> str:
     """Text from outside, fit for a terminal: no escape sequences, nothing that turns the line's direction."""
     return _UNSAFE.sub("�", text)
+
+
+def any_text() -> None:
+    """Let standard output and error take every text: what their encoding lacks is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def emit(value: Any) -> None:
+    """Print a JSON value on one line, for scripts; always JSON, whatever standard output can encode."""
+    wide = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8" if sys.stdout is not None else True
+    text = json.dumps(value, ensure_ascii=not wide)
+    typer.echo(_HALF.sub(lambda half: escape_char(half[0]), text))
 
 
 def say(text: str, style: str = "") -> None:

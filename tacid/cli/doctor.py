@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tacid.cli.console import notice, say, waiting
+from tacid.cli.console import emit, notice, say, waiting
 from tacid.config import Config, load_config
 from tacid.engine.doctor import Check, examine
 from tacid.machine.services import services_for
@@ -29,7 +28,7 @@ def doctor(
     with waiting("looking"):
         checks = asyncio.run(examine(config, (lambda: services_check(config, services),), start=start))
     if as_json:
-        typer.echo(json.dumps([asdict(check) for check in checks]))
+        emit([asdict(check) for check in checks])
     else:
         for check in checks:
             say(f"{check.status:4}  {check.name:8}  {check.text}", style=_STYLES[check.status])

@@ -10,12 +10,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tacid.catalogue import Catalogue, load_catalogue
+from tacid.catalogue import load_catalogue
 from tacid.cli.console import clean, notice, out, say, waiting
 from tacid.config import Config, load_config
 from tacid.endpoints.opening import open_endpoint
 from tacid.grammar import Grammar, compile_catalogue
-from tacid.machine.offer import narrowed
+from tacid.machine.offer import beside, narrowed
 from tacid.machine.services import load_services
 
 
@@ -36,7 +36,7 @@ def grammar(
     """
     catalogue = load_catalogue(file)
     if services is not None:
-        catalogue = Catalogue((*narrowed(load_services(services)), *catalogue))
+        catalogue = beside(narrowed(load_services(services)), catalogue, file)
     compiled = compile_catalogue(catalogue)
     if report:
         _report(compiled, len(catalogue))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from tacid.cli.console import err, notice, out, say
+from tacid.cli.console import emit, err, notice, say
 from tacid.config import load_config
 from tacid.engine import cpu
 from tacid.engine.download import fetch
@@ -37,15 +36,19 @@ def list_models(as_json: Annotated[bool, typer.Option("--json", help="As JSON, f
             }
             for pin in PINS
         ]  # fmt: skip
-        typer.echo(json.dumps(rows))
+        emit(rows)
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "download", "memory", "licence", "here", "about"):
-        table.add_column(heading, overflow="fold", no_wrap=heading != "about")
+    _row(("name", "download", "memory", "licence", "here"), style="bold")
     for pin in PINS:
         here = "yes" if model_path(pin, directory).exists() else "no"
-        table.add_row(pin.name, _size(pin.size), _size(pin.memory), pin.licence, here, pin.about)
-    out.print(table)
+        _row((pin.name, _size(pin.size), _size(pin.memory), pin.licence, here))
+        # A line of its own, so that it is readable on 80 columns.
+        say(f"  {pin.about}", style="dim")
+
+
+def _row(cells: Sequence[str], style: str = "") -> None:
+    widths = (max(len(pin.name) for pin in PINS), 8, 7, max(len(pin.licence) for pin in PINS), 4)
+    say("  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip(), style=style)
 
 
 @app.command("pull")

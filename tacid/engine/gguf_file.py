@@ -5,8 +5,10 @@ Source: the GGUF specification (ggml, docs/gguf.md), versions 2 and 3, little en
 
 from __future__ import annotations
 
+import errno
 import math
 import mmap
+import stat
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,6 +65,9 @@ def read_head(path: Path) -> GgufHead:
     Raises ``ModelError`` that names the file and the remedy: missing, a folder, empty, no GGUF, cut short.
     """
     try:
+        # A pipe would be waited for.
+        if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
         with path.open("rb") as file:
             size = path.stat().st_size
             if size == 0:

@@ -56,7 +56,7 @@ def bar(title: str, console: Console | None = None) -> Iterator[Watcher]:
     Where no terminal is there, it is drawn once, at the end.
     """
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),

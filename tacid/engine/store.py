@@ -42,12 +42,16 @@ def locate(config: ModelConfig) -> tuple[Path, Pin | None]:
     """The configured model's file, ready for an engine, and its pin.
 
     A pin's file has its size and head checked, and its checksum where it changed since that was last seen to be
-    right; a file of one's own has its head checked. Raises ``ModelError`` with the remedy.
+    right, also where it is given by its path; a file of one's own has its head checked. Raises ``ModelError`` with the
+    remedy.
     """
     if is_path(config.name):
         path = Path(config.name).expanduser()
         read_head(path)
-        return path, pin_of(path)
+        found = pin_of(path)
+        if found is not None:
+            check(path, found)
+        return path, found
     pin = find_pin(config.name)
     path = model_path(pin, config.dir)
     if not path.exists():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tacid.catalogue import Catalogue
 from tacid.config import MachineConfig
+from tacid.errors import CatalogueError
+from tacid.jsontext import quote
 from tacid.machine.facts import facts
 from tacid.machine.protocol import protocol_problems, protocol_tools
 from tacid.machine.services import ServiceList, service_narrowings, services_for
@@ -40,6 +43,20 @@ def offer_machine(config: MachineConfig) -> Offer:
     """Read the machine's lists and make its offer; `services_for` says what a missing or broken list means."""
     state = services_for(config)
     return Offer(narrowed(state.list, propose=state.offered), facts(state.list), state.notices)
+
+
+def beside(own: Catalogue, others: Catalogue, file: Path | None) -> Catalogue:
+    """The machine's own tools, then those of the catalogue ``file``.
+
+    Raises ``CatalogueError`` that names a tool which both have.
+    """
+    for tool in others:
+        if tool.name in own:
+            raise CatalogueError(
+                f"The catalogue {file} has a tool {quote(tool.name, shown=True)}, which is what a tool of the "
+                "machine's own is called; rename it."
+            )
+    return own + others
 
 
 def check_protocol(name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:

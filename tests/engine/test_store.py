@@ -94,6 +94,19 @@ def test_a_changed_byte_is_noticed_and_seen_again_only_when_it_changes(
 
 
 @pytest.mark.model
+def test_a_damaged_pin_is_refused_by_its_path_too(smollm2: Path, tmp_path: Path) -> None:
+    pin = find_pin("smollm2")
+    copy = tmp_path / pin.file
+    copy.write_bytes(smollm2.read_bytes())
+    assert store.locate(ModelConfig(name=str(copy))) == (copy, pin)
+    with copy.open("r+b") as file:
+        file.seek(-5, os.SEEK_END)
+        file.write(b"!")
+    with pytest.raises(ModelError, match="another checksum"):
+        store.locate(ModelConfig(name=str(copy)))
+
+
+@pytest.mark.model
 def test_a_file_longer_than_its_pin_is_refused(smollm2: Path, tmp_path: Path) -> None:
     pin = find_pin("smollm2")
     copy = tmp_path / pin.file

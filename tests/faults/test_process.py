@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacid.api.server import listen
-from tacid.cli.main import app
+from tacid.cli.app import app
 from tacid.engine.find import EngineSpec
 from tacid.errors import InputError
 from tests.cli.run import command, descendants, environment, gone, tacid
