@@ -1,7 +1,7 @@
 """Keywords that can refuse an instance, types, and when JSON Schema calls two values equal.
 
 Beside JSON Schema's keywords stand a few of our own, which parts of the compiler tell each other by; no schema from
-outside can carry them (`foreign` takes them out).
+outside can carry them (`tacid.schema.resources.standalone` takes them out).
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ FRACTION: Final = "tacid:fraction"
 PRESENCE: Final = "tacid:presence"
 #: Members that only a condition speaks of: a list of names. They have no place in the order.
 LATE: Final = "tacid:late"
-OURS = frozenset({OPEN, LATE, LOST, EXCEPT, FRACTION, PRESENCE})
+#: What an array must contain besides what ``contains`` says: a list of schemas of ``contains`` and its bounds alone.
+ALSO: Final = "tacid:contains"
+OURS = frozenset({OPEN, LATE, LOST, EXCEPT, FRACTION, PRESENCE, ALSO})
 
 #: What drafts up to 7 don't know yet, by the number that their ``$schema`` ends with.
 _LATER = frozenset(

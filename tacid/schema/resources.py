@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urljoin
 
 from tacid.catalogue import Schema
-from tacid.schema.keywords import ASSERTING, draft, known_in
+from tacid.schema.keywords import ASSERTING, OURS, draft, known_in
 from tacid.schema.refs import Resolver, escape_token
 
 #: Values that are data, not schemas.
@@ -31,13 +31,13 @@ _ELSEWHERE = "tacid:elsewhere"
 def standalone(root: Schema) -> Schema:
     """The document with pointers from its root for all references, and read by the latest draft's rules.
 
-    Keywords that its own draft doesn't know or doesn't heed are gone, and so is ``$schema`` where that is an older one;
-    lists of ``items`` stay as they are.
+    Keywords that its own draft doesn't know or doesn't heed are gone, so are those that only the compiler may write,
+    and so is ``$schema`` where that is an older one; lists of ``items`` stay as they are.
     """
     if not isinstance(root, Mapping):
         return root
     old = draft(root)
-    unknown = ASSERTING - known_in(root)
+    unknown = (ASSERTING - known_in(root)) | OURS
     if _needed(root, unknown, old):
         root = _Documents(root, unknown).rewritten()
     return {k: v for k, v in root.items() if k != "$schema"} if old else root
@@ -194,6 +194,8 @@ def _needed(root: Mapping[str, Any], unknown: frozenset[str], old: str) -> bool:
         if below and isinstance(place.get("$id", place.get("id")), str):
             return True
         if "$dynamicRef" in place or "$recursiveRef" in place:
+            return True
+        if not OURS.isdisjoint(place):
             return True
         if old and (not unknown.isdisjoint(place) or ("$ref" in place and len(ASSERTING.intersection(place)) > 1)):
             return True
