@@ -14,7 +14,7 @@ from tacid.grammar.shapes import alt, seq
 MAX_STATES = 256
 MAX_WAYS = 512
 #: Ways in all lists of a grammar.
-MAX_ALL_WAYS = 8192
+MAX_ALL_WAYS = 4096
 
 _COMMA, _OPEN, _CLOSE = Lit(","), Lit("["), Lit("]")
 

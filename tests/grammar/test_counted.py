@@ -122,7 +122,11 @@ ABC = {"enum": ["a", "b", "c"]}
         {"items": {"enum": list(range(15))}, "uniqueItems": True, "maxItems": 2},
         {"uniqueItems": True, "maxItems": 1},
         {"prefixItems": [ABC, {"enum": [1, 2]}], "items": False, "uniqueItems": True},
-        {"prefixItems": [{"type": "string"}, {"type": "integer"}, {"enum": [None, True]}], "items": False, "uniqueItems": True},
+        {
+            "prefixItems": [{"type": "string"}, {"type": "integer"}, {"enum": [None, True]}],
+            "items": False,
+            "uniqueItems": True,
+        },
         {"prefixItems": [{"type": "string"}], "items": {"enum": [1, 2]}, "uniqueItems": True},
         {"items": {"$ref": "#/$defs/few"}, "uniqueItems": True, "$defs": DEFINITIONS},
         {"contains": {"type": "integer"}},
@@ -133,7 +137,12 @@ ABC = {"enum": ["a", "b", "c"]}
         {"contains": {"const": 1}, "minContains": 0},
         {"contains": True, "minContains": 2, "maxContains": 4},
         {"not": {"contains": {"const": 1}, "minContains": 2}},
-        {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"const": 1}], "contains": {"const": 1}, "minContains": 9},
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "items": [{"const": 1}],
+            "contains": {"const": 1},
+            "minContains": 9,
+        },
     ],
     ids=json.dumps,
 )
@@ -198,7 +207,11 @@ def test_lists_of_many_fields_stay_within_their_bounds() -> None:
 
 
 def test_a_list_of_what_is_closed_may_hold_what_is_open() -> None:
-    schema = {"type": "array", "items": {"type": "object"}, "contains": {"properties": {"k": {"const": 1}}, "required": ["k"]}}
+    schema = {
+        "type": "array",
+        "items": {"type": "object"},
+        "contains": {"properties": {"k": {"const": 1}}, "required": ["k"]},
+    }
     grammar = compile_schema(schema)
     assert grammar.report.widenings == ()
     assert accepts(grammar.rules, '[{"j":1},{"k":1,"l":2}]')
@@ -206,7 +219,12 @@ def test_a_list_of_what_is_closed_may_hold_what_is_open() -> None:
 
 
 def test_keywords_of_the_compilers_own_mean_nothing_in_a_schema_from_outside() -> None:
-    schema = {"type": "array", "items": {"tacid:except": [1], "type": "integer"}, "tacid:contains": 5, "tacid:lost": ["x"]}
+    schema = {
+        "type": "array",
+        "items": {"tacid:except": [1], "type": "integer"},
+        "tacid:contains": 5,
+        "tacid:lost": ["x"],
+    }
     grammar = compile_schema(schema)
     assert grammar.report.widenings == ()
     assert accepts(grammar.rules, "[1]")
