@@ -99,8 +99,7 @@ def evaluated(whole: Mapping[str, Any], unevaluated: Mapping[str, Any]) -> Schem
         first, _ = items_of(whole)
         further = "additionalItems" if isinstance(whole.get("items"), list) else "items"
         if "contains" in whole and further not in whole:
-            # From draft 2020-12 on, what is contained is evaluated too; in 2019-09 it isn't.
-            left[LOST] = ["unevaluatedItems"]
+            # As draft 2020-12 has it: what is contained is evaluated.
             parts = [demand["contains"] for demand in contained(whole)]
             left["additionalItems" if isinstance(whole.get("items"), list) else "items"] = {
                 "anyOf": [*parts, unevaluated["unevaluatedItems"]]

@@ -63,6 +63,13 @@ ASSERTING = frozenset(
     }
 )
 
+#: Keywords whose values are data, not schemas.
+DATA: Final = frozenset({"enum", "const", "default", "examples", "example"})
+#: Keywords whose values are objects with names of the author's, not keywords.
+NAMED: Final = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+
 #: Members that nobody declares must stay possible, since something that may declare some isn't held.
 OPEN: Final = "tacid:open"
 #: Keywords that couldn't be held: a list of names, each to be recorded where the schema is compiled.
