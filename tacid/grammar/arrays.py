@@ -7,6 +7,7 @@ from typing import Any
 
 from tacid.grammar.bounds import bound
 from tacid.grammar.context import Compiled, Nothing, Scope
+from tacid.grammar.counted import COUNTED, Items, compile_counted
 from tacid.grammar.nodes import EMPTY, Lit, Node, Repeat
 from tacid.grammar.primitives import ARRAY, VALUE
 from tacid.grammar.shapes import alt, count, seq
@@ -21,6 +22,13 @@ def compile_array(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Comp
     most = bound(scope, schema, pointer, "maxItems")
     if most is not None and most < least:
         return Nothing(f"{pointer}/minItems", f"the fewest items, {least:,}, are more than the most, {most:,}")
+    if not COUNTED.isdisjoint(schema):
+        counted = compile_counted(scope, schema, pointer, Items(prefix, (rest_pointer, rest), least, most))
+        if not isinstance(counted, Items):
+            return counted
+        least, most = counted.least, counted.most
+        if most is not None and most < least:
+            return Nothing(f"{pointer}/contains", f"{least:,} items are needed, and {most:,} are the most")
     first: list[Node] = []
     nothing: Nothing | None = None
     for place, item in prefix if most is None else prefix[:most]:

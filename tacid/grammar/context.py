@@ -62,6 +62,8 @@ class Builder:
         self.bytes = 0
         #: Squares of the numbers of optional members (see `tacid.grammar.objects`).
         self.squares = 0
+        #: Ways between the states of lists (see `tacid.grammar.tally`).
+        self.ways = 0
         #: Work that patterns have taken.
         self.pattern_cost = 0
         #: Nodes of lists of values, and of patterns.

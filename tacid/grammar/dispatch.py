@@ -1,7 +1,7 @@
 """Which handler compiles which keyword and type: the tables that grow when the compiler learns.
 
 A schema goes to the first keyword of `KEYWORDS` that it has, which takes in everything beside it; a schema with none
-of these is a choice among its types. What no handler understands yet is in `WIDENED`, by the types it concerns.
+of these is a choice among its types.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacid.grammar import arrays, excepted, numbers, objects, references, strings, unions, values
-from tacid.grammar.context import NOT_HELD, Compiled, Handler, Nothing, Scope
+from tacid.grammar.context import Compiled, Handler, Nothing, Scope
 from tacid.grammar.nodes import Node
 from tacid.grammar.primitives import ARRAY, BOOLEAN, INTEGER, NULL, NUMBER, OBJECT, STRING, VALUE
 from tacid.grammar.shapes import alt
-from tacid.schema.keywords import ASSERTING, EXCEPT, FRACTION, LOST, OURS, PRESENCE, TYPES, type_list
+from tacid.schema.keywords import ALSO, ASSERTING, EXCEPT, FRACTION, LOST, OURS, PRESENCE, TYPES, type_list
 
 #: Keywords that apply further schemas to the same instance.
 COMBINING = (
@@ -39,20 +39,6 @@ TYPE_HANDLERS: Mapping[str, Handler] = {
     "null": lambda scope, schema, pointer: NULL,
 }
 
-#: Keywords that no handler holds the sampler to, by the types that they can refuse; "" for every type.
-WIDENED: Mapping[str, tuple[str, ...]] = {
-    "": (),
-    "object": (),
-    "array": ("contains", "uniqueItems"),
-    "string": (),
-    "number": (),
-    "integer": (),
-    "boolean": (),
-    "null": (),
-}
-
-_ANY_WIDENED = frozenset(keyword for keywords in WIDENED.values() for keyword in keywords)
-
 #: Types about which nothing more is said.
 PLAIN: Mapping[str, Node] = {
     "object": OBJECT,
@@ -65,11 +51,6 @@ PLAIN: Mapping[str, Node] = {
 }
 _TYPE = frozenset({"type"})
 _KNOWN = ASSERTING | OURS
-
-#: How "nothing demanded" is written.
-_IDLE: Mapping[str, Any] = {
-    "uniqueItems": False,
-}
 
 #: Why a keyword wasn't held where schemas met, where that isn't the rule.
 _LOST: Mapping[str, str] = {
@@ -112,7 +93,6 @@ def compile_types(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Comp
     for kind in types:
         if kind == "integer" and "number" in types:
             continue
-        _widen(scope, schema, pointer, kind)
         handler = TYPE_HANDLERS[kind]
         if EXCEPT in schema or FRACTION in schema:
             compiled = excepted.compile_excepted(scope, schema, pointer, kind, handler)
@@ -128,19 +108,6 @@ def compile_types(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Comp
     return nothing or Nothing(pointer, "no type is allowed")
 
 
-def _widen(scope: Scope, schema: Mapping[str, Any], pointer: str, kind: str) -> None:
-    if _ANY_WIDENED.isdisjoint(schema):
-        return
-    for keyword in WIDENED[kind]:
-        if keyword in schema and not _idle(keyword, schema):
-            scope.widen(pointer, keyword, NOT_HELD)
-
-
-def _idle(keyword: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a keyword is there and demands nothing."""
-    return keyword in _IDLE and schema[keyword] == _IDLE[keyword]
-
-
 def _unknown(kind: Any) -> bool:
     return isinstance(kind, list) and any(not isinstance(k, str) or k not in TYPES for k in kind)
 
@@ -150,4 +117,4 @@ _UNTYPED = frozenset(
     {"type", "enum", "const", "nullable", "minContains", "maxContains", "then", "else", "$ref", *COMBINING}
 )
 #: Keywords that say something about one type only.
-_TYPED = (ASSERTING | {EXCEPT, FRACTION, PRESENCE}) - _UNTYPED
+_TYPED = (ASSERTING | {EXCEPT, FRACTION, PRESENCE, ALSO}) - _UNTYPED

@@ -13,12 +13,14 @@ from tacid.grammar.nodes import Gate, Lit, Node, Ref
 from tacid.grammar.shapes import alt, seq, weight
 from tacid.grammar.tree import json_literal, prefix_tree, value_tree
 from tacid.jsontext import MAX_DEPTH, deeper_than, dumps
-from tacid.schema.keywords import OURS, plain, same_key, type_list
+from tacid.schema.keywords import ALSO, OURS, plain, same_key, type_list
 from tacid.schema.merge import asserting, fits_ours
 from tacid.schema.validate import compile_validator
 
 #: Values that are no strings, told apart one by one up to here and as a tree beyond.
 _FLAT = 16
+#: Keywords that a list of values is held to without a validator.
+_BESIDE = ("const", "enum", "type", "nullable", *OURS)
 
 
 def compile_values(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
@@ -88,11 +90,20 @@ def _writable(value: Any) -> bool:
 
 
 def _filtered(scope: Scope, schema: Mapping[str, Any], values: list[Any], pointer: str) -> list[Any]:
-    types = type_list(schema)
-    if types is not None:
-        values = [value for value in values if any(_TYPES[kind](value) for kind in types)]
-    values = [value for value in values if fits_ours(value, schema)]
-    beside = assertions(schema, "const", "enum", "type", "nullable", *OURS)
+    left = checked(scope, schema, values)
+    if left is not None:
+        return left
+    for keyword in assertions(schema, *_BESIDE):
+        scope.widen(pointer, keyword, "the listed values couldn't be checked against this keyword")
+    return _plainly(schema, values)
+
+
+def checked(scope: Scope, schema: Mapping[str, Any], values: list[Any]) -> list[Any] | None:
+    """The values that fit a schema's other keywords than ``enum`` and ``const``; ``None`` where that can't be told."""
+    values = _plainly(schema, values)
+    beside = assertions(schema, *_BESIDE)
+    if ALSO in schema:
+        beside["allOf"] = [*beside.get("allOf", ()), *schema[ALSO]]
     if not beside or not values:
         return values
     document = _modern(_alone(scope, beside))
@@ -102,15 +113,21 @@ def _filtered(scope: Scope, schema: Mapping[str, Any], values: list[Any], pointe
             return [value for value in values if validator.is_valid(value)]
     except (jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, ValueError, TypeError, RecursionError):
         pass
-    for keyword in beside:
-        scope.widen(pointer, keyword, "the listed values couldn't be checked against this keyword")
-    return values
+    return None
+
+
+def _plainly(schema: Mapping[str, Any], values: list[Any]) -> list[Any]:
+    types = type_list(schema)
+    if types is not None:
+        values = [value for value in values if any(_TYPES[kind](value) for kind in types)]
+    return [value for value in values if fits_ours(value, schema)]
 
 
 def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The keywords as a document of their own, with the definitions that they may refer to.
 
-    ``None`` where something refers to other places: they aren't in that document, or are something else there.
+    ``None`` where something refers to other places: they aren't in that document, or are something else there; and
+    where something within has keywords of our own.
     """
     if not isinstance(scope.root, Mapping):
         return beside
@@ -122,7 +139,7 @@ def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
             ref = place.get("$ref", "#/$defs/")
             if not isinstance(ref, str) or not ref.startswith(("#/$defs/", "#/definitions/")):
                 return None
-            if "$dynamicRef" in place or "$recursiveRef" in place:
+            if "$dynamicRef" in place or "$recursiveRef" in place or not OURS.isdisjoint(place):
                 return None
             waiting.extend(place.values())
         elif isinstance(place, list):

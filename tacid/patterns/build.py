@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tacid.patterns.charset import ALL, NONE, Ranges, disjoint, partition
-from tacid.patterns.language import DEAD, MAX_STATES, MAX_STEPS, Language, TooLarge, language
+from tacid.patterns.language import DEAD, Language, TooLarge, language, walk
 from tacid.patterns.parse import WORD
 from tacid.patterns.syntax import ANYTHING, Back, Cat, Edge, End, Look, Or, Rep, Set, Start, Tree, cat, nodes
 
@@ -260,33 +260,20 @@ class _Subsets:
                     waiting.append(place)
 
     def run(self) -> tuple[list[list[int]], list[bool], int]:
-        builder = self.builder
         first: _State = (
             frozenset({(self.start, _NOTHING_OWED)}),
             self.before,
             tuple(0 for _ in self.machines),
         )
-        numbers = {first: 0}
-        waiting = [first]
-        rows: list[list[int]] = []
         accepting: list[bool] = []
-        most = 1
-        for state in waiting:
-            most = max(most, len(state[0]))
-            row = []
-            for target in self.targets(state):
-                if target is None:
-                    row.append(DEAD)
-                    continue
-                if target not in numbers:
-                    numbers[target] = len(numbers)
-                    waiting.append(target)
-                row.append(numbers[target])
-            rows.append(row)
+
+        def after(state: _State) -> list[_State | None]:
+            found = self.targets(state)
             accepting.append(self.accepts(state))
-            if len(numbers) > MAX_STATES or len(numbers) * len(builder.classes) > MAX_STEPS:
-                raise TooLarge
-        return rows, accepting, most
+            return found
+
+        rows, states = walk(first, after)
+        return rows, accepting, max(1, *(len(state[0]) for state in states))
 
     def targets(self, state: _State) -> list[_State | None]:
         """The state after a character of each class."""

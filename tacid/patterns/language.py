@@ -9,10 +9,10 @@ pattern as JSON Schema means it (unanchored) and of lengths, or ``None`` where t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 from tacid.patterns.charset import ALL, Ranges, contains, intersection, ranges_of, union
 
@@ -22,6 +22,8 @@ MAX_STATES = 4000
 MAX_STEPS = 250_000
 #: No state: from there, nothing is accepted.
 DEAD: Final = -1
+
+State = TypeVar("State")
 
 
 class TooLarge(Exception):
@@ -212,28 +214,46 @@ def _product(
         for j, right in enumerate(other.classes)
         if (common := intersection(left, right))
     ]
-    numbers: dict[tuple[int, int], int] = {(0, 0): 0}
-    waiting = [(0, 0)]
-    rows: list[list[int]] = []
-    accepting: list[bool] = []
-    for a, b in waiting:
-        left = one.rows[a] if a != DEAD else None
-        right = other.rows[b] if b != DEAD else None
-        row = []
+
+    def after(state: tuple[int, int]) -> list[tuple[int, int] | None]:
+        left = one.rows[state[0]] if state[0] != DEAD else nowhere[0]
+        right = other.rows[state[1]] if state[1] != DEAD else nowhere[1]
+        found: list[tuple[int, int] | None] = []
         for _, i, j in pairs:
-            to = (left[i] if left else DEAD, right[j] if right else DEAD)
-            if (DEAD in to) if both_needed else to == (DEAD, DEAD):
+            to = (left[i], right[j])
+            found.append(None if ((DEAD in to) if both_needed else to == (DEAD, DEAD)) else to)
+        return found
+
+    nowhere = (DEAD,) * len(one.classes), (DEAD,) * len(other.classes)
+    rows, states = walk((0, 0), after, most=most)
+    accepting = [accept(a != DEAD and one.accepting[a], b != DEAD and other.accepting[b]) for a, b in states]
+    return _minimal([common for common, _, _ in pairs], rows, accepting, 0)
+
+
+def walk(
+    start: State, after: Callable[[State], Sequence[State | None]], *, most: int = MAX_STATES
+) -> tuple[list[list[int]], list[State]]:
+    """The states that can be come to, numbered as they are met, each with its row of the numbers that follow.
+
+    ``after`` gives what a character of each class leads to, ``None`` for nowhere. Raises `TooLarge`.
+    """
+    numbers = {start: 0}
+    states = [start]
+    rows: list[list[int]] = []
+    for state in states:
+        row: list[int] = []
+        for to in after(state):
+            if to is None:
                 row.append(DEAD)
                 continue
             if to not in numbers:
-                numbers[to] = len(numbers)
-                waiting.append(to)
+                numbers[to] = len(states)
+                states.append(to)
             row.append(numbers[to])
-        if len(numbers) > most or len(numbers) * len(pairs) > MAX_STEPS:
+        if len(states) > most or len(states) * len(row) > MAX_STEPS:
             raise TooLarge
         rows.append(row)
-        accepting.append(accept(a != DEAD and one.accepting[a], b != DEAD and other.accepting[b]))
-    return _minimal([common for common, _, _ in pairs], rows, accepting, 0)
+    return rows, states
 
 
 def _minimal(classes: list[Ranges], rows: list[list[int]], accepting: list[bool], start: int) -> Language:

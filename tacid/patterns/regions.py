@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from tacid.patterns.charset import Ranges, partition
-from tacid.patterns.language import DEAD, MAX_STATES, MAX_STEPS, Language, TooLarge, language
+from tacid.patterns.language import DEAD, Language, language, walk
+
+#: The automata that go on, by number, with the state of each.
+_State: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -61,29 +65,22 @@ def regions(base: Language, others: Sequence[Language]) -> Regions:
             for index in made_of[ranges]:
                 column[index] = number
         columns.append(column)
-    start = tuple((number, 0) for number in range(len(listed)))
-    numbers: dict[tuple[tuple[int, int], ...], int] = {start: 0}
-    waiting = [start]
-    rows: list[list[int]] = []
-    labels: dict[frozenset[int], list[int]] = {}
-    for state in waiting:
-        row: list[int] = []
+
+    def after(state: _State) -> list[_State | None]:
+        found: list[_State | None] = []
         live = [(number, columns[number], listed[number].rows[place]) for number, place in state]
         for index in range(len(classes)):
             to = tuple((number, into) for number, column, ways in live if (into := ways[column[index]]) != DEAD)
-            if not to or to[0][0] != 0:
-                row.append(DEAD)
-                continue
-            if to not in numbers:
-                numbers[to] = len(numbers)
-                waiting.append(to)
-            row.append(numbers[to])
-        if len(numbers) > MAX_STATES or len(numbers) * len(classes) > MAX_STEPS:
-            raise TooLarge
-        rows.append(row)
+            found.append(to if to and to[0][0] == 0 else None)
+        return found
+
+    start: _State = tuple((number, 0) for number in range(len(listed)))
+    rows, states = walk(start, after)
+    labels: dict[frozenset[int], list[int]] = {}
+    for index, state in enumerate(states):
         accepted = [number for number, place in state if listed[number].accepting[place]]
         if accepted and accepted[0] == 0:
-            labels.setdefault(frozenset(number - 1 for number in accepted[1:]), []).append(len(rows) - 1)
+            labels.setdefault(frozenset(number - 1 for number in accepted[1:]), []).append(index)
     return Regions(classes, rows, labels)
 
 

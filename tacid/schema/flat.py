@@ -12,7 +12,7 @@ from typing import Any
 from tacid.catalogue import Schema
 from tacid.schema.join_arrays import items_of
 from tacid.schema.keywords import LOST, OPEN
-from tacid.schema.merge import APPLICATORS, asserting, join, settled
+from tacid.schema.merge import APPLICATORS, asserting, contained, join, settled
 from tacid.schema.refs import Resolver
 
 UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
@@ -99,7 +99,11 @@ def evaluated(whole: Mapping[str, Any], unevaluated: Mapping[str, Any]) -> Schem
         first, _ = items_of(whole)
         further = "additionalItems" if isinstance(whole.get("items"), list) else "items"
         if "contains" in whole and further not in whole:
-            left[LOST] = ["unevaluatedItems"]
+            # As draft 2020-12 has it: what is contained is evaluated.
+            parts = [demand["contains"] for demand in contained(whole)]
+            left["additionalItems" if isinstance(whole.get("items"), list) else "items"] = {
+                "anyOf": [*parts, unevaluated["unevaluatedItems"]]
+            }
         elif further not in whole:
             left.pop("items", None)
             left["items"] = unevaluated["unevaluatedItems"]

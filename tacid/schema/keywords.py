@@ -1,7 +1,7 @@
 """Keywords that can refuse an instance, types, and when JSON Schema calls two values equal.
 
 Beside JSON Schema's keywords stand a few of our own, which parts of the compiler tell each other by; no schema from
-outside can carry them (`foreign` takes them out).
+outside can carry them (`tacid.schema.resources.standalone` takes them out).
 """
 
 from __future__ import annotations
@@ -63,6 +63,13 @@ ASSERTING = frozenset(
     }
 )
 
+#: Keywords whose values are data, not schemas.
+DATA: Final = frozenset({"enum", "const", "default", "examples", "example"})
+#: Keywords whose values are objects with names of the author's, not keywords.
+NAMED: Final = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+
 #: Members that nobody declares must stay possible, since something that may declare some isn't held.
 OPEN: Final = "tacid:open"
 #: Keywords that couldn't be held: a list of names, each to be recorded where the schema is compiled.
@@ -75,7 +82,9 @@ FRACTION: Final = "tacid:fraction"
 PRESENCE: Final = "tacid:presence"
 #: Members that only a condition speaks of: a list of names. They have no place in the order.
 LATE: Final = "tacid:late"
-OURS = frozenset({OPEN, LATE, LOST, EXCEPT, FRACTION, PRESENCE})
+#: What an array must contain besides what ``contains`` says: a list of schemas of ``contains`` and its bounds alone.
+ALSO: Final = "tacid:contains"
+OURS = frozenset({OPEN, LATE, LOST, EXCEPT, FRACTION, PRESENCE, ALSO})
 
 #: What drafts up to 7 don't know yet, by the number that their ``$schema`` ends with.
 _LATER = frozenset(

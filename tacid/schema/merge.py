@@ -16,6 +16,7 @@ from tacid.catalogue import Schema
 from tacid.schema.join_arrays import join_arrays
 from tacid.schema.join_objects import join_objects
 from tacid.schema.keywords import (
+    ALSO,
     ASSERTING,
     EXCEPT,
     FRACTION,
@@ -36,7 +37,7 @@ from tacid.schema.presence import all_of, holds
 
 _OBJECT = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
 _ARRAY = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
-_CONTAINS = ("contains", "minContains", "maxContains")
+_CONTAINS = ("contains", "minContains", "maxContains", ALSO)
 _IF = ("if", "then", "else")
 _BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 #: Keywords that apply schemas to the instance itself; ``then`` and ``else`` go with ``if``.
@@ -114,7 +115,7 @@ def merge(one: Schema, other: Schema) -> Schema | None:
     joined = join(left, right)
     if not isinstance(joined, Mapping):
         return joined
-    return None if LOST in joined else {**joined, **unions}
+    return None if LOST in joined or ALSO in joined else {**joined, **unions}
 
 
 def both(one: Schema, other: Schema) -> Schema:
@@ -190,13 +191,30 @@ def _grouped(
 
 
 def _join_contains(one: Mapping[str, Any], other: Mapping[str, Any], both: Any) -> tuple[dict[str, Any], list[str]]:
-    if "contains" in one and "contains" in other and same(one["contains"], other["contains"]):
-        least = max(one.get("minContains", 1), other.get("minContains", 1))
-        most = [side["maxContains"] for side in (one, other) if "maxContains" in side]
-        return {"contains": one["contains"], "minContains": least, **({"maxContains": min(most)} if most else {})}, []
-    if "contains" in one and "contains" in other:
-        return dict(one), ["contains"]
-    return dict(one if "contains" in one else other), []
+    found: dict[str, dict[str, Any]] = {}
+    for demand in (*contained(one), *contained(other)):
+        key = same_key(demand["contains"])
+        known = found.get(key)
+        found[key] = demand if known is None else _both_counts(known, demand)
+    first, *others = found.values() or [{}]
+    return {**first, **({ALSO: others} if others else {})}, []
+
+
+def _both_counts(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    joined = {"contains": one["contains"]}
+    for word, pick in (("minContains", max), ("maxContains", min)):
+        counts = [side.get(word, 1) for side in (one, other) if word in side or word == "minContains"]
+        # What is no count is left to be recorded where it is compiled.
+        odd = [count for count in counts if not is_number(count)]
+        if counts:
+            joined[word] = odd[0] if odd else pick(counts)
+    return joined
+
+
+def contained(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What an array must contain: schemas of ``contains`` with its bounds alone."""
+    own = {k: schema[k] for k in ("contains", "minContains", "maxContains") if k in schema}
+    return [*([own] if "contains" in own else ()), *schema.get(ALSO, ())]
 
 
 def _join_types(left: Mapping[str, Any], right: Mapping[str, Any], joined: dict[str, Any]) -> bool:
@@ -351,6 +369,7 @@ __all__ = [
     "OPEN",
     "TYPES",
     "both",
+    "contained",
     "join",
     "merge",
     "plain",

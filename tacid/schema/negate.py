@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
-from tacid.schema.keywords import EXCEPT, FRACTION, LATE, LOST, OPEN, PRESENCE, count_of, is_number, type_list
-from tacid.schema.merge import join
+from tacid.schema.keywords import ALSO, EXCEPT, FRACTION, LATE, LOST, OPEN, PRESENCE, count_of, is_number, type_list
+from tacid.schema.merge import contained, join
 from tacid.schema.presence import MAX_PARTS, negation, presence_of
 
 #: Schemas within schemas that are turned round.
@@ -151,10 +151,20 @@ def _items(schema: Mapping[str, Any], keyword: str, flat: Flat, depth: int) -> A
 
 
 def _contains(schema: Mapping[str, Any], keyword: str, flat: Flat, depth: int) -> Alternatives:
-    if "minContains" in schema or "maxContains" in schema:
-        return None
-    others = negated(schema["contains"], flat, depth)
-    return [{"type": "array", "items": False if others == [] else {"not": schema["contains"]}}]
+    found: list[Schema] = []
+    for part in contained(schema) if keyword == "contains" else ():
+        inner = part["contains"]
+        least, most = count_of(part.get("minContains", 1)), count_of(part.get("maxContains", 0))
+        if least is None or most is None:
+            return None
+        if least == 1:
+            others = negated(inner, flat, depth)
+            found.append({"type": "array", "items": False if others == [] else {"not": inner}})
+        elif least:
+            found.append({"type": "array", "contains": inner, "minContains": 0, "maxContains": least - 1})
+        if "maxContains" in part:
+            found.append({"type": "array", "contains": inner, "minContains": most + 1})
+    return found
 
 
 def _all_of(schema: Mapping[str, Any], keyword: str, flat: Flat, depth: int) -> Alternatives:
@@ -231,6 +241,7 @@ _NEGATIONS: Mapping[str, _Negation] = {
     "pattern": _pattern,
     "items": _items,
     "contains": _contains,
+    ALSO: _contains,
     "allOf": _all_of,
     "anyOf": _any_of,
     "oneOf": _any_of,

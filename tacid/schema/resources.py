@@ -13,13 +13,9 @@ from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urljoin
 
 from tacid.catalogue import Schema
-from tacid.schema.keywords import ASSERTING, draft, known_in
+from tacid.schema.keywords import ASSERTING, DATA, NAMED, OURS, draft, known_in
 from tacid.schema.refs import Resolver, escape_token
 
-#: Values that are data, not schemas.
-_DATA = frozenset({"enum", "const", "default", "examples", "example"})
-#: Objects whose keys are names of the author's, not keywords.
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"})
 #: Keywords whose values are schemas or lists of them; what stands elsewhere identifies nothing.
 _APPLYING = frozenset(
     {"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "propertyNames"}
@@ -31,13 +27,13 @@ _ELSEWHERE = "tacid:elsewhere"
 def standalone(root: Schema) -> Schema:
     """The document with pointers from its root for all references, and read by the latest draft's rules.
 
-    Keywords that its own draft doesn't know or doesn't heed are gone, and so is ``$schema`` where that is an older one;
-    lists of ``items`` stay as they are.
+    Keywords that its own draft doesn't know or doesn't heed are gone, so are those that only the compiler may write,
+    and so is ``$schema`` where that is an older one; lists of ``items`` stay as they are.
     """
     if not isinstance(root, Mapping):
         return root
     old = draft(root)
-    unknown = ASSERTING - known_in(root)
+    unknown = (ASSERTING - known_in(root)) | OURS
     if _needed(root, unknown, old):
         root = _Documents(root, unknown).rewritten()
     return {k: v for k, v in root.items() if k != "$schema"} if old else root
@@ -74,8 +70,8 @@ class _Documents:
             base = self._entered(place, pointer, base)
             self.bases[pointer] = base
         for key, inner in place.items():
-            if named or key in _NAMED or key in _APPLYING:
-                self._scan(inner, f"{pointer}/{escape_token(key)}", base, named=not named and key in _NAMED)
+            if named or key in NAMED or key in _APPLYING:
+                self._scan(inner, f"{pointer}/{escape_token(key)}", base, named=not named and key in NAMED)
 
     def _entered(self, place: Mapping[str, Any], pointer: str, base: str) -> str:
         own = place.get(self.word)
@@ -110,7 +106,7 @@ class _Documents:
         for key, inner in place.items():
             if not named and (key in self.unknown or (hidden and key in ASSERTING and key != "$ref")):
                 continue
-            if not named and key in _DATA:
+            if not named and key in DATA:
                 copy[key] = inner
             elif not named and key in ("$ref", "$dynamicRef", "$recursiveRef") and isinstance(inner, str):
                 self._put(copy, key, inner, pointer)
@@ -118,7 +114,7 @@ class _Documents:
                 # What they name has been found; a nested document would change what pointers mean.
                 continue
             else:
-                copy[key] = self._copied(inner, f"{pointer}/{escape_token(key)}", named=not named and key in _NAMED)
+                copy[key] = self._copied(inner, f"{pointer}/{escape_token(key)}", named=not named and key in NAMED)
         return copy
 
     def _put(self, copy: dict[str, Any], keyword: str, ref: str, pointer: str) -> None:
@@ -195,6 +191,8 @@ def _needed(root: Mapping[str, Any], unknown: frozenset[str], old: str) -> bool:
             return True
         if "$dynamicRef" in place or "$recursiveRef" in place:
             return True
+        if not OURS.isdisjoint(place):
+            return True
         if old and (not unknown.isdisjoint(place) or ("$ref" in place and len(ASSERTING.intersection(place)) > 1)):
             return True
     return False
@@ -209,8 +207,8 @@ def _objects(root: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
             if not named:
                 yield below, place
             for key, inner in place.items():
-                if named or key not in _DATA:
-                    places.append((True, not named and key in _NAMED, inner))
+                if named or key not in DATA:
+                    places.append((True, not named and key in NAMED, inner))
         elif isinstance(place, list):
             places.extend((True, False, inner) for inner in place)
 

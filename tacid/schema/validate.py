@@ -15,6 +15,8 @@ import jsonschema_rs
 
 from tacid.catalogue import Catalogue, Tool
 from tacid.jsontext import MAX_DEPTH, deeper_than, dumps, quote
+from tacid.schema.nullable import nullable as _nullable
+from tacid.schema.nullable import with_null
 from tacid.schema.refs import escape_token
 
 #: Problems told of one call, characters of one message, alternatives listed in it.
@@ -84,13 +86,13 @@ class Validators:
 
 
 def compile_validator(schema: Mapping[str, Any] | bool) -> jsonschema_rs.Validator:
-    """A validator that fetches nothing and asserts no formats.
+    """A validator that fetches nothing and asserts no formats; OpenAPI's ``nullable`` counts.
 
     Raises what `jsonschema_rs` raises: ``ValidationError`` (no schema, or a reference that resolves to nothing here)
     or ``ValueError`` (too deep, or not to be written as UTF-8).
     """
     if isinstance(schema, Mapping):
-        schema = {"$schema": _DRAFT_2020, **schema}
+        schema = {"$schema": _DRAFT_2020, **(with_null(schema) if _nullable(schema) else schema)}
         if not isinstance(schema["$schema"], str):
             schema["$schema"] = _DRAFT_2020
     return jsonschema_rs.validator_for(schema, retriever=refuse_to_fetch, validate_formats=False)

@@ -27,8 +27,7 @@ def long(texts: int, *, held: bool = False) -> dict[str, Any]:
         f"text{index}": {"type": "string", "minLength": 1500, "maxLength": 1900} for index in range(texts)
     }
     if held:
-        tags = {"type": "array", "items": {"enum": ["a"]}, "minItems": 1, "maxItems": 1, "contains": {"const": "a"}}
-        properties["tags"] = tags
+        properties["pair"] = {"type": "string", "pattern": r"^(a)\1$", "minLength": 2, "maxLength": 2}
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 

@@ -154,8 +154,8 @@ async def test_a_call_that_fails_once_is_told_and_sampled_again(random: LocalEnd
 
 
 async def test_a_widened_tool_is_checked_against_its_schema(random: LocalEndpoint) -> None:
-    ones = {"type": "array", "items": {"const": 1}, "minItems": 1, "maxItems": 2, "contains": {"const": 2}}
-    odd = Tool("odd", "d", {"type": "object", "properties": {"n": ones}, "required": ["n"]})
+    pair = {"type": "string", "pattern": r"^(a)\1$", "maxLength": 1}
+    odd = Tool("odd", "d", {"type": "object", "properties": {"n": pair}, "required": ["n"]})
     assert compile_catalogue([odd]).report.widenings
     with pytest.raises(CallInvalid, match="odd"):
         await take(

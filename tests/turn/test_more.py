@@ -98,7 +98,7 @@ async def test_an_answer_is_held_to_its_schema_beside_tools_and_without(random: 
 
 
 async def test_an_answer_that_its_grammar_can_not_hold_is_checked_and_marked_or_refused(random: LocalEndpoint) -> None:
-    pair = {"type": "array", "items": {"const": 1}, "minItems": 2, "maxItems": 2, "uniqueItems": True}
+    pair = {"type": "string", "pattern": r"^(a)\1$", "maxLength": 1}
     schema = {"type": "object", "properties": {"t": pair}, "required": ["t"]}
     with pytest.raises(CallInvalid, match="answer"):
         await take(random, answer=schema, tokens=300, temperature=0.5)
