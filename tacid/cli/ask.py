@@ -15,11 +15,13 @@ from tacid.catalogue import AUTO, Catalogue, Choice, load_catalogue
 from tacid.chat import Call, Message, Sampling, Say, SayDelta, Truncated
 from tacid.cli.console import emit, notice, say, tree, waiting, write
 from tacid.config import Config, load_config
-from tacid.endpoints.opening import open_endpoint
+from tacid.endpoints.local import LocalEndpoint
+from tacid.endpoints.opening import open_first
 from tacid.errors import CatalogueError, InputError, ReplyTruncated
 from tacid.jsontext import quote
 from tacid.machine.offer import beside, check_protocol, offer_machine
 from tacid.turn.full import run_full
+from tacid.turn.remote import run_remote
 from tacid.turn.request import TurnRequest, TurnResult
 
 MAX_TEXT = 1_000_000
@@ -54,6 +56,8 @@ def ask(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of words.")] = False,
 ) -> None:
     """Ask once: the model calls one tool, or answers. The call can't be wrong in shape.
+
+    It is asked of the first of the configured [[endpoints]], unless --engine or --model names another.
 
     Example: tacid ask "Turn on nginx, please" --tools tools.json --services services.json
     """
@@ -117,6 +121,9 @@ def _config(config: Config, model: str | None, engine: str | None, services: Pat
         updates["model"] = config.model.model_copy(update={"name": model})
     if engine is not None:
         updates["engine"] = config.engine.model_copy(update={"url": None if engine == "auto" else engine})
+    if engine is not None or model is not None:
+        # Who names an engine or a model means that one, not what the file's [[endpoints]] have.
+        updates["endpoints"] = ()
     if services is not None:
         updates["machine"] = config.machine.model_copy(update={"services": services})
     return config.model_copy(update=updates)
@@ -130,7 +137,7 @@ def _choice(text: str) -> Choice:
 async def _turn(config: Config, request: TurnRequest, *, stream: bool) -> tuple[TurnResult, dict[str, Any]]:
     """Take the turn, writing an answer as it comes; gives its result and what it ran on."""
     with waiting("looking for the engine") as status:
-        async with open_endpoint(config, status.update) as opened:
+        async with open_first(config, status.update) as opened:
             for line in opened.notices:
                 notice(f"tacid: {line}")
             status.update("reading")
@@ -139,7 +146,11 @@ async def _turn(config: Config, request: TurnRequest, *, stream: bool) -> tuple[
             if asked.temperature is not None:
                 advised = replace(advised, temperature=asked.temperature)
             started = time.perf_counter()
-            events = run_full(opened.endpoint, replace(request, sampling=advised))
+            request = replace(request, sampling=advised)
+            endpoint = opened.endpoint
+            events = (
+                run_full(endpoint, request) if isinstance(endpoint, LocalEndpoint) else run_remote(endpoint, request)
+            )
             result: TurnResult | None = None
             try:
                 async for event in events:
@@ -153,7 +164,7 @@ async def _turn(config: Config, request: TurnRequest, *, stream: bool) -> tuple[
             assert result is not None
             about = {
                 "model": opened.endpoint.model,
-                "engine": opened.endpoint.build,
+                "engine": opened.build,
                 "seconds": round(time.perf_counter() - started, 3),
             }
             return result, about

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
 
+from tacid.engine.process import Engine
 from tests.cli.run import environment, tacid
+from tests.serving import joined, serving
 
 pytestmark = [pytest.mark.engine, pytest.mark.model]
 
@@ -90,3 +93,33 @@ def test_the_report_names_tool_pointer_keyword_and_reason(tmp_path: Path, env: d
     assert "/properties/a" in ran.out
     assert "uniqueItems" in ran.out
     assert "1 widenings" in ran.out
+
+
+def with_endpoint(env: dict[str, str], url: str) -> dict[str, str]:
+    file = Path(env["TACID_CONFIG"])
+    section = f'\n[[endpoints]]\nname = "other"\nkind = "remote"\nurl = "{url}"\n'
+    file.write_text(file.read_text(encoding="utf-8") + section, encoding="utf-8")
+    return env
+
+
+def test_a_configured_endpoint_is_asked(env: dict[str, str], engine: Engine) -> None:
+    with serving(joined(engine)) as server:
+        env = with_endpoint(env, server.url + "/v1")
+        ask = ("ask", "Turn on nginx, please", *MACHINE, "--json", "--temperature", "0", "--choice", "propose_changes")
+        ran = tacid(*ask, env=env)
+        assert ran.code == 0, ran.err
+        reply = json.loads(ran.out)
+        assert (reply["tool"], reply["engine"]) == ("propose_changes", "other")
+        assert len([line for line in server.log() if line.get("path") == "/v1/chat/completions"]) == 1
+
+
+def test_a_configured_endpoint_that_is_not_there_is_named(env: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    env = with_endpoint(env, f"http://127.0.0.1:{port}/v1")
+    ran = tacid("ask", "Hello", "--choice", "none", "--max-tokens", "8", env=env)
+    assert ran.code == 1
+    assert "other" in ran.complaint()
+    # Who names a model means that one.
+    ran = tacid("ask", "Hello", "--choice", "none", "--max-tokens", "8", "--model", "smollm2-135m-instruct", env=env)
+    assert ran.code == 0, ran.err
