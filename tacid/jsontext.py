@@ -101,7 +101,8 @@ def loads(text: str | bytes, what: str, *, unique_keys: bool = False) -> Any:
         hook = _unique if unique_keys else None
         value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite, object_pairs_hook=hook)
     except json.JSONDecodeError as error:
-        raise InputError(f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        reason = error.msg.removesuffix(" at")
+        raise InputError(f"{what} is not JSON: {reason} at line {error.lineno}, column {error.colno}.") from None
     except _NoNumber as error:
         raise InputError(f"{what} is not JSON: {error}.") from None
     except _Twice as error:

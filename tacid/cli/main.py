@@ -52,6 +52,9 @@ def _interrupted() -> None:
     with suppress(OSError, AttributeError):  # standard error may be closed
         sys.stderr.write("tacid: interrupted.\n")
         sys.stderr.flush()
+    # CPython (3.11 to 3.13) notes that Ctrl-C ended a text of code, as dataclasses run while they are loaded, and would
+    # end by the signal instead of with our code; running another text takes the note away.
+    exec("")  # noqa: S102
 
 
 if __name__ == "__main__":

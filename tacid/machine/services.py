@@ -172,7 +172,8 @@ def _last_good(copy: Path, why: str) -> ServicesState:
         services = load_services(copy)
     except ServicesError as error:
         return ServicesState(None, False, (why, f"{error} So {PROPOSE_CHANGES} is not offered."))
-    notice = f"{why} The last list that worked is used ({len(services.names):,} names)."
+    count = len(services.names)
+    notice = f"{why} The last list that worked is used ({count:,} name{'' if count == 1 else 's'})."
     if not services.names:
         notice += " It is empty, so any name of a service can be proposed."
     return ServicesState(services, True, (notice,))

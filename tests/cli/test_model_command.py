@@ -29,8 +29,9 @@ def test_the_list_is_json_for_scripts(tmp_path: Path) -> None:
 
 
 def test_a_name_with_markup_in_it_is_text(tmp_path: Path) -> None:
-    file = tmp_path / "[bold]a[/] b.gguf"
+    file = tmp_path / "[bold]a[b].gguf"
     file.write_bytes(b"GGUF")
     ran = tacid("model", "verify", str(file), env=environment(tmp_path / "home"))
     assert ran.code == 1
-    assert "[bold]a[/] b.gguf" in ran.complaint()
+    assert "[bold]a[b].gguf" in ran.complaint()
+    assert ran.err.startswith("[bold]a[b].gguf")

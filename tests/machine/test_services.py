@@ -291,3 +291,14 @@ def test_the_list_narrows_every_service_operation_and_nothing_else() -> None:
     }
     assert narrowed == set(SERVICE_KINDS)
     assert service_narrowings(None) == ()
+
+
+def test_one_name_and_a_broken_character_are_said_in_good_words(tmp_path: Path) -> None:
+    file = tmp_path / "services.json"
+    config = MachineConfig(services=file, state_dir=tmp_path / "state")
+    file.write_text('["nginx"]', encoding="utf-8")
+    assert services_for(config).notices == ()
+    file.write_text('["ngi\nnx"]', encoding="utf-8")
+    (notice,) = services_for(config).notices
+    assert "character at line 1, column 6." in notice
+    assert notice.endswith("(1 name).")
