@@ -156,9 +156,10 @@ def _required(scope: Scope, schema: Mapping[str, Any], pointer: str) -> dict[str
 
 def _bag(scope: Scope, members: list[Node], pair: Node | None) -> Node:
     """Braces around any number of the members in any order."""
+    scope.discard()
+    any_member = scope.rule("pair", seq(STRING, Lit(":"), VALUE))
     options = [*members, *([] if pair is None else [pair])]
-    if len(options) > MAX_STARTS:
-        options = [seq(STRING, Lit(":"), VALUE)]
-        scope.discard()
+    if pair == any_member or len(options) > MAX_STARTS:
+        options = [any_member]
     one = scope.rule("m", alt(options))
     return scope.rule("obj", seq(Lit("{"), Repeat(seq(one, Repeat(seq(Lit(","), one), 0, None)), 0, 1), Lit("}")))

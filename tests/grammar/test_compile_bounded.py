@@ -123,6 +123,14 @@ def test_many_optional_members_stay_within_what_the_engine_bears() -> None:
         assert accepts(grammar.rules, '{"tool":"t","arguments":{"p7":1,"p299":2}}')
 
 
+@pytest.mark.parametrize("count", [820, 2000, 5000])
+def test_of_many_optional_members_each_may_be_given_where_others_may_too(count: int) -> None:
+    schema = {"type": "object", "properties": {f"p{index}": {"type": "integer"} for index in range(count)}}
+    rules = compile_schema(schema, open_objects=True).rules
+    assert accepts(rules, '{"p7":1,"x":"y","p5":2}')
+    assert accepts(compile_schema(schema).rules, '{"p7":1,"p5":2}')
+
+
 def test_many_tools_stay_within_one_grammar() -> None:
     def tool(index: int) -> Tool:
         return Tool(f"tool_{index}", "", big(100, properties={f"p{index}_{i}_{'x' * 50}": INT for i in range(100)}))
