@@ -120,6 +120,8 @@ ABC = {"enum": ["a", "b", "c"]}
         {"items": {"enum": list(range(6))}, "uniqueItems": True},
         {"items": {"type": "boolean"}, "uniqueItems": True, "minItems": 1},
         {"items": {"enum": list(range(15))}, "uniqueItems": True, "maxItems": 2},
+        {"items": {"type": "integer", "minimum": 0, "maximum": 2}, "uniqueItems": True},
+        {"items": {"type": "integer", "minimum": 0.5, "exclusiveMaximum": 3}, "uniqueItems": True},
         {"uniqueItems": True, "maxItems": 1},
         {"prefixItems": [ABC, {"enum": [1, 2]}], "items": False, "uniqueItems": True},
         {
@@ -156,6 +158,7 @@ def test_these_are_exact(schema: dict[str, Any]) -> None:
         ({"uniqueItems": True}, "uniqueItems"),
         ({"items": {"enum": list(range(30))}, "uniqueItems": True}, "uniqueItems"),
         ({"prefixItems": [{"type": "string"}, ABC], "items": False, "uniqueItems": True}, "uniqueItems"),
+        ({"prefixItems": [{"type": "string"}, {"minLength": 1}], "items": False, "uniqueItems": True}, "uniqueItems"),
         ({"contains": {"format": "date", "maxLength": 99, "type": "string"}, "maxContains": 1}, "contains"),
         ({"contains": {"const": 1}, "minContains": 9000}, "contains"),
         ({"contains": 5}, "contains"),
