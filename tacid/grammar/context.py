@@ -72,6 +72,8 @@ class Builder:
         """A reference to a rule that is this node."""
         if isinstance(node, Ref):
             return node
+        if self.rules.get(name) is node:
+            return Ref(name)
         known = self._by_node.get(node)
         if known is None:
             known = self._by_node[node] = Ref(name)

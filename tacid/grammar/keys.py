@@ -9,6 +9,7 @@ key but with ``x`` here), a rule that all places share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from tacid.grammar.limits import TREE_GROUPS
 from tacid.grammar.nodes import Alt, Chars, Lit, Node, Seq
@@ -69,7 +70,7 @@ def _departures(place: _Place, shared: Callable[[str, Node], Node]) -> Node:
     if len(place.next) == 1 and not place.ends:
         ((char, after),) = place.next.items()
         if not must_escape(char):
-            return Alt((_then(char, after.node), shared(_rule_name(char), alt((_unlike([char]), KEY_OFF)))))
+            return Alt((_then(char, after.node), shared(*_other(char))))
     options: list[Node] = [_then(char, after.node) for char, after in place.next.items()]
     options.append(_unlike(place.next))
     if any(must_escape(char) for char in place.next):
@@ -80,6 +81,12 @@ def _departures(place: _Place, shared: Callable[[str, Node], Node]) -> Node:
     else:
         options.append(seq(KEY_ESCAPE, KEY_REST) if place.ends else KEY_OFF)
     return alt(options)
+
+
+@lru_cache(maxsize=4096)
+def _other(char: str) -> tuple[str, Node]:
+    """What a key may be where a declared name has this character, and the name of its rule; one node for all grammars."""
+    return _rule_name(char), alt((_unlike([char]), KEY_OFF))
 
 
 def _then(char: str, node: Node) -> Node:

@@ -8,6 +8,7 @@ a line break within a rule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tacid.errors import CompilerBug, GrammarError
 from tacid.grammar.limits import MAX_GRAMMAR_BYTES
@@ -151,6 +152,7 @@ def _literal(text: str) -> str:
     return '"' + "".join(_LITERAL.get(char) or _shown(char) for char in text) + '"'
 
 
+@lru_cache(maxsize=1024)
 def _chars(node: Chars) -> str:
     if not node.ranges and node.negated:
         return "."
