@@ -21,11 +21,11 @@ from tacid.grammar import limits
 from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
 from tacid.grammar.dispatch import dispatch
 from tacid.grammar.envelope import envelope, put_call
+from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Node
 from tacid.grammar.primitives import OBJECT, PRIMITIVES, STRING, VALUE
 from tacid.grammar.printer import print_rules
 from tacid.grammar.report import LeftOut, Report, Widening
-from tacid.grammar.shapes import gates_in, references
 from tacid.grammar.verify import verify
 from tacid.jsontext import MAX_DEPTH, quote
 
@@ -229,29 +229,41 @@ def _finish(
     left_out: Iterable[LeftOut],
     owners: Mapping[str, str],
 ) -> Grammar:
-    rules = {"root": root, **builder.rules}
-    reached = _reached_primitives(rules)
-    rules = {name: node for name, node in rules.items() if name not in PRIMITIVES or name in reached}
-    verify(rules)
+    rules = _used({"root": root, **builder.rules})
+    looks = verify(rules)
     text = print_rules(rules)
-    sizes = dict.fromkeys(("", *owners.values()), 0)
-    for line in text.splitlines(keepends=True):
-        sizes[owners.get(line.partition(" ")[0], "")] += len(line.encode())
-    gates = frozenset(name for node in rules.values() for name in gates_in(node))
-    report = Report(tuple(widenings), tuple(left_out), MappingProxyType(sizes))
+    gates = frozenset([name for look in looks.values() for name in look.gates])
+    report = Report(tuple(widenings), tuple(left_out), MappingProxyType(_sizes(text, owners)))
     return Grammar(text, MappingProxyType(rules), report, gates)
 
 
-def _reached_primitives(rules: Mapping[str, Node]) -> set[str]:
-    """Primitives that rules of the schema lead to, directly or through other primitives."""
+def _used(rules: Mapping[str, Node]) -> dict[str, Node]:
+    """The rules less the primitives that rules of the schema don't lead to, directly or through other primitives."""
     reached: set[str] = set()
-    waiting = [name for rule, node in rules.items() if rule not in PRIMITIVES for name in references(node)]
+    waiting = [
+        name
+        for rule, node in rules.items()
+        if rule not in PRIMITIVES
+        for name in look_of(rule, node).names
+        if name in PRIMITIVES
+    ]
     while waiting:
         name = waiting.pop()
         if name in PRIMITIVES and name not in reached:
             reached.add(name)
-            waiting.extend(references(rules[name]))
-    return reached
+            waiting.extend(look_of(name, rules[name]).names)
+    return {name: node for name, node in rules.items() if name not in PRIMITIVES or name in reached}
+
+
+def _sizes(text: str, owners: Mapping[str, str]) -> dict[str, int]:
+    """Bytes of a printed grammar by who its rules belong to."""
+    sizes = dict.fromkeys(("", *owners.values()), 0)
+    plain = text.isascii()
+    if not owners:
+        return {"": len(text) if plain else len(text.encode())}
+    for line in text.split("\n")[:-1]:
+        sizes[owners.get(line.partition(" ")[0], "")] += 1 + (len(line) if plain else len(line.encode()))
+    return sizes
 
 
 class _Cache:

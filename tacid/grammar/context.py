@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
+from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Gate, Lit, Node, Ref, Seq
 from tacid.grammar.primitives import PRIMITIVES, VALUE
 from tacid.grammar.report import Widening
-from tacid.grammar.shapes import alt, references, weight
+from tacid.grammar.shapes import alt, weight
 from tacid.grammar.tidy import tidied
 from tacid.schema.flat import Flattener
 from tacid.schema.keywords import ASSERTING, OURS
@@ -74,9 +75,9 @@ class Builder:
             return node
         if self.rules.get(name) is node:
             return Ref(name)
-        known = self._by_node.get(node)
-        if known is None:
-            known = self._by_node[node] = Ref(name)
+        made = Ref(name)
+        known = self._by_node.setdefault(node, made)
+        if known is made:
             self.put(name, node)
         return known
 
@@ -286,12 +287,12 @@ class Scope:
             self.builder.drop(names)
             return Nothing("", "every value that fits would have to hold another one without end")
         reached: set[str] = set()
-        waiting = list(references(start))
+        waiting = list(look_of("root", start).names)
         while waiting:
             name = waiting.pop()
             if name in kept and name not in reached:
                 reached.add(name)
-                waiting.extend(references(kept[name]))
+                waiting.extend(look_of(name, kept[name]).names)
         self.builder.drop([name for name in names if name not in reached])
         for name in names:
             if name in reached and kept[name] is not made[name]:

@@ -93,7 +93,7 @@ class Members:
         places: list[str] = []
         if key in self.declared:
             schema, places = self.declared[key], [f"{self.pointer}/properties/{escape_token(key)}"]
-        if not self.names.accepts(key):
+        if self.names is not ANY_TEXT and not self.names.accepts(key):
             return Nothing(f"{self.pointer}/propertyNames", f"no member may be called {key!r}")
         unsure = False
         for pattern, inner in self.patterns.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from tacid.grammar.limits import MAX_REPEAT
-from tacid.grammar.nodes import EMPTY, Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
+from tacid.grammar.nodes import EMPTY, Alt, Chars, Lit, Node, Repeat, Seq
 
 #: Bounds above this are as good as none: no reply is that long.
 MAX_COUNT = 1_000_000_000
@@ -79,31 +79,6 @@ def _at_most(item: Node, number: int, named: Callable[[Node], Node]) -> Node:
     return alt((named(full), named(fewer)))
 
 
-def leaves(node: Node) -> Iterator[Node]:
-    """The nodes within a node that hold no further ones."""
-    nodes = [node]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, Seq):
-            nodes.extend(node.items)
-        elif isinstance(node, Alt):
-            nodes.extend(node.options)
-        elif isinstance(node, Repeat):
-            nodes.append(node.item)
-        else:
-            yield node
-
-
-def references(node: Node) -> Iterator[str]:
-    """Names of the rules that a node refers to, gates included."""
-    return (leaf.name for leaf in leaves(node) if isinstance(leaf, (Ref, Gate)))
-
-
-def gates_in(node: Node) -> Iterator[str]:
-    """Names of the rules behind the gates in a node."""
-    return (leaf.name for leaf in leaves(node) if isinstance(leaf, Gate))
-
-
 def weight(node: Node) -> int:
     """About how many bytes a node prints as, or half the elements that the engine unrolls it to, if that is more."""
     total = 0
@@ -115,6 +90,9 @@ def weight(node: Node) -> int:
         elif isinstance(node, Seq):
             nodes.extend(node.items)
         elif isinstance(node, Alt):
+            if node.part is not None:
+                total += node.part.weight
+                continue
             total += 3 * len(node.options)
             nodes.extend(node.options)
         elif isinstance(node, Repeat):

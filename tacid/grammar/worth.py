@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from tacid.grammar.nodes import Alt, Gate, Lit, Node, Ref, Repeat, Seq
+from tacid.grammar.nodes import Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
+
+if TYPE_CHECKING:
+    from tacid.grammar.look import Look
 
 # From best to worst: a sequence is as bad as its worst item, a choice as good as its best option.
 MAYBE_EMPTY, NEVER_EMPTY, NOTHING = 0, 1, 2
 
 
-def worth_of(
-    rules: Mapping[str, Node], references: Mapping[str, Iterable[str]], order: Iterable[str]
-) -> dict[str, int]:
-    """For each rule whether it may be empty, is never empty, or has no finite text at all."""
+def worth_of(rules: Mapping[str, Node], looks: Mapping[str, Look], order: Iterable[str]) -> dict[str, int]:
+    """For each rule whether it may be empty, is never empty, or has no finite text at all.
+
+    In ``order`` a rule should stand after those that it refers to; those that refer back are what takes time.
+    """
     worth = dict.fromkeys(rules, NOTHING)
+    settled = True
+    for name in order:
+        look = looks[name]
+        value = look.value
+        for below in look.names:
+            if worth[below] == NOTHING:
+                found = value_of(rules[name], worth)
+                # With a finite text known, all that is open is whether it may be empty.
+                settled = settled and value is not None and found != NOTHING
+                value = found
+                break
+        worth[name] = (NEVER_EMPTY, MAYBE_EMPTY)[may_be_empty(rules[name], worth)] if value is None else value
+    return worth if settled else _improved(rules, looks, order, worth)
+
+
+def _improved(
+    rules: Mapping[str, Node], looks: Mapping[str, Look], order: Iterable[str], worth: dict[str, int]
+) -> dict[str, int]:
     users: dict[str, list[str]] = {}
-    for name, referred in references.items():
-        for reference in referred:
+    for name, look in looks.items():
+        for reference in look.names:
             users.setdefault(reference, []).append(name)
     due = list(order)
     while due:
@@ -36,12 +59,13 @@ def worth_of(
 
 
 def value_of(node: Node, worth: Mapping[str, int]) -> int:
+    """The worth of a node, by that of the rules."""
     if isinstance(node, Lit):
         return NEVER_EMPTY if node.text else MAYBE_EMPTY
     if isinstance(node, Seq):
-        return max((value_of(item, worth) for item in node.items), default=MAYBE_EMPTY)
+        return max([value_of(item, worth) for item in node.items], default=MAYBE_EMPTY)
     if isinstance(node, Alt):
-        return min(value_of(option, worth) for option in node.options)
+        return min([value_of(option, worth) for option in node.options])
     if isinstance(node, Ref):
         return worth[node.name]
     if isinstance(node, Gate):
@@ -49,3 +73,49 @@ def value_of(node: Node, worth: Mapping[str, int]) -> int:
     if isinstance(node, Repeat):
         return value_of(node.item, worth) if node.min else MAYBE_EMPTY
     return NEVER_EMPTY
+
+
+def may_be_empty(node: Node, worth: Mapping[str, int]) -> bool:
+    """Whether a node may be empty; all rules that it refers to must have some finite text."""
+    if isinstance(node, Seq):
+        for item in node.items:
+            if not may_be_empty(item, worth):
+                return False
+        return True
+    if isinstance(node, Alt):
+        for option in node.options:
+            if may_be_empty(option, worth):
+                return True
+        return False
+    if isinstance(node, Ref):
+        return worth[node.name] == MAYBE_EMPTY
+    if isinstance(node, Lit):
+        return not node.text
+    return isinstance(node, Repeat) and (not node.min or may_be_empty(node.item, worth))
+
+
+def plain_value(node: Node) -> int | None:
+    """The worth of a node where every rule has some finite text; ``None`` where it depends on which may be empty."""
+    if isinstance(node, Seq):
+        value: int | None = MAYBE_EMPTY
+        for item in node.items:
+            found = plain_value(item)
+            if found == NEVER_EMPTY:
+                return NEVER_EMPTY
+            if found is None:
+                value = None
+        return value
+    if isinstance(node, Alt):
+        value = NEVER_EMPTY
+        for option in node.options:
+            found = plain_value(option)
+            if found == MAYBE_EMPTY:
+                return MAYBE_EMPTY
+            if found is None:
+                value = None
+        return value
+    if isinstance(node, Lit):
+        return NEVER_EMPTY if node.text else MAYBE_EMPTY
+    if isinstance(node, Repeat):
+        return plain_value(node.item) if node.min else MAYBE_EMPTY
+    return NEVER_EMPTY if isinstance(node, (Chars, Gate)) else None
