@@ -81,6 +81,12 @@ class Builder:
             self.put(name, node)
         return known
 
+    def have(self, name: str, node: Node) -> None:
+        """Make sure that there is the rule of this name, which is the same in every grammar."""
+        if self.rules.get(name) is not node:
+            self._by_node.setdefault(node, Ref(name))
+            self.put(name, node)
+
     def put(self, name: str, node: Node) -> None:
         """Set the rule of a name that was taken before."""
         self.rules[name] = node

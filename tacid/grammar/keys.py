@@ -41,10 +41,10 @@ class _Place:
         self.tail = ""
 
 
-def other_keys(names: Iterable[str], named: Callable[[Node], Node], shared: Callable[[str, Node], Node]) -> Node:
+def other_keys(names: Iterable[str], named: Callable[[Node], Node], shared: Callable[[str, Node], None]) -> Node:
     """A JSON string, quotes included, that is none of ``names``.
 
-    ``named`` makes a rule of a node; ``shared`` makes the rule of this name, or gives the one that is there.
+    ``named`` makes a rule of a node; ``shared`` makes the rule of this name unless it is there.
     """
     root = _Place()
     places = [root]
@@ -97,25 +97,23 @@ def _ending(tail: str) -> tuple[Node, tuple[tuple[str, Node], ...]]:
     """What a key may be where this is what is left of the only declared name, and the rules that are needed for it."""
     others: dict[str, Node] = {}
 
-    def shared(name: str, node: Node) -> Node:
-        others[name] = node
-        return Ref(name)
-
     after = _Place()
     for char in reversed(tail):
         place = _Place()
         place.next[char] = after
-        place.node = _departures(place, shared)
+        place.node = _departures(place, others.__setitem__)
         after = place
     assert isinstance(after.node, Alt)
     return share(after.node), tuple(others.items())
 
 
-def _departures(place: _Place, shared: Callable[[str, Node], Node]) -> Node:
+def _departures(place: _Place, shared: Callable[[str, Node], None]) -> Node:
     if len(place.next) == 1 and not place.ends:
         ((char, after),) = place.next.items()
         if not must_escape(char):
-            return Alt((_then(char, after.node), shared(*_other(char))))
+            name, node, other = _other(char)
+            shared(name, node)
+            return Alt((_then(char, after.node), other))
     options: list[Node] = [_then(char, after.node) for char, after in place.next.items()]
     options.append(_unlike(place.next))
     if any(must_escape(char) for char in place.next):
@@ -133,9 +131,10 @@ _KEY_ESCAPED = seq(KEY_ESCAPE, KEY_REST)
 
 
 @lru_cache(maxsize=4096)
-def _other(char: str) -> tuple[str, Node]:
+def _other(char: str) -> tuple[str, Node, Ref]:
     """What a key may be where a declared name has this character, and its rule's name; one node for all grammars."""
-    return _rule_name(char), alt((_unlike([char]), KEY_OFF))
+    name = _rule_name(char)
+    return name, alt((_unlike([char]), KEY_OFF)), Ref(name)
 
 
 def _then(char: str, node: Node) -> Node:

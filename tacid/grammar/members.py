@@ -186,7 +186,7 @@ class Members:
             reason = "the declared names are too many to tell further ones apart from them"
             self.scope.widen(self.pointer, "additionalProperties", reason)
         elif names:
-            key = other_keys(names, lambda node: self.scope.rule("key", node), self.scope.builder.rule)
+            key = other_keys(names, lambda node: self.scope.rule("key", node), self.scope.builder.have)
         return self._pair(key, compiled)
 
     def _key(self, language: Language) -> Node:
