@@ -143,10 +143,7 @@ def _begin(node: Node, start: Start, worth: Mapping[str, int] | None) -> bool:
         start.characters += 1
         return not node.text
     if isinstance(node, Seq):
-        for item in node.items:
-            if not _begin(item, start, worth):
-                return False
-        return True
+        return all(_begin(item, start, worth) for item in node.items)
     if isinstance(node, Alt):
         start.groups += 1
         empty = False

@@ -82,9 +82,8 @@ def _printed(rules: Mapping[str, Node], root: str) -> dict[str, str]:
 
 def _rule(node: Node) -> tuple[str, tuple[str, ...]]:
     """The text of a node as a rule, and the names in it; both are kept with the node."""
-    if isinstance(node, (Seq, Alt, Repeat)):
-        if node.printed is not None:
-            return node.printed
+    if isinstance(node, (Seq, Alt, Repeat)) and node.printed is not None:
+        return node.printed
     names: list[str] = []
     try:
         printed = _spell(node, names)[0], tuple(dict.fromkeys(names))
@@ -187,9 +186,13 @@ def _bounds(least: int, most: int | None) -> str:
 
 
 def _literal(text: str) -> str:
-    if text.isprintable() and '"' not in text and "\\" not in text:
+    if text.isprintable():
+        if "\\" in text:
+            text = text.replace("\\", "\\\\")
+        if '"' in text:
+            text = text.replace('"', '\\"')
         return f'"{text}"'
-    return '"' + "".join(_LITERAL.get(char) or _shown(char) for char in text) + '"'
+    return '"' + "".join([_LITERAL.get(char) or _shown(char) for char in text]) + '"'
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,7 @@ def worth_of(rules: Mapping[str, Node], looks: Mapping[str, Look], order: Iterab
     In ``order`` a rule should stand after those that it refers to; those that refer back are what takes time.
     """
     worth = dict.fromkeys(rules, NOTHING)
-    settled = True
+    open_: list[str] = []
     for name in order:
         look = looks[name]
         value = look.value
@@ -28,21 +28,22 @@ def worth_of(rules: Mapping[str, Node], looks: Mapping[str, Look], order: Iterab
             if worth[below] == NOTHING:
                 found = value_of(rules[name], worth)
                 # With a finite text known, all that is open is whether it may be empty.
-                settled = settled and value is not None and found != NOTHING
+                if value is None or found == NOTHING:
+                    open_.append(name)
                 value = found
                 break
         worth[name] = (NEVER_EMPTY, MAYBE_EMPTY)[may_be_empty(rules[name], worth)] if value is None else value
-    return worth if settled else _improved(rules, looks, order, worth)
+    if open_:
+        _improve(rules, looks, open_, worth)
+    return worth
 
 
-def _improved(
-    rules: Mapping[str, Node], looks: Mapping[str, Look], order: Iterable[str], worth: dict[str, int]
-) -> dict[str, int]:
+def _improve(rules: Mapping[str, Node], looks: Mapping[str, Look], due: list[str], worth: dict[str, int]) -> None:
+    """Take the worth of rules, and of those that refer to them, down to what it is in the end."""
     users: dict[str, list[str]] = {}
     for name, look in looks.items():
         for reference in look.names:
             users.setdefault(reference, []).append(name)
-    due = list(order)
     while due:
         # Each rule gets better at most twice, so this ends; in this order most are right at once.
         waiting, again = set(due), dict[str, None]()
@@ -55,7 +56,6 @@ def _improved(
                     (user, None) for user in users.get(name, ()) if worth[user] > value and user not in waiting
                 )
         due = list(again)
-    return worth
 
 
 def value_of(node: Node, worth: Mapping[str, int]) -> int:
@@ -78,15 +78,9 @@ def value_of(node: Node, worth: Mapping[str, int]) -> int:
 def may_be_empty(node: Node, worth: Mapping[str, int]) -> bool:
     """Whether a node may be empty; all rules that it refers to must have some finite text."""
     if isinstance(node, Seq):
-        for item in node.items:
-            if not may_be_empty(item, worth):
-                return False
-        return True
+        return all(may_be_empty(item, worth) for item in node.items)
     if isinstance(node, Alt):
-        for option in node.options:
-            if may_be_empty(option, worth):
-                return True
-        return False
+        return any(may_be_empty(option, worth) for option in node.options)
     if isinstance(node, Ref):
         return worth[node.name] == MAYBE_EMPTY
     if isinstance(node, Lit):
