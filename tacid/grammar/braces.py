@@ -7,8 +7,9 @@ with no formula and no bounds there is one state a place, so size is linear, how
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tacid.grammar.context import Scope
 from tacid.grammar.nodes import EMPTY, Lit, Node, Repeat
@@ -48,8 +49,7 @@ class Wanted:
     most: int | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _State:
+class _State(NamedTuple):
     """What the formula demands, how many members have been given as far as that matters, whether any has been."""
 
     formula: int
@@ -90,16 +90,21 @@ class _Braces:
         for member in members:
             states: set[_State] = set()
             for state in levels[-1]:
-                states.update(one for one in self.after(state, member) if one is not None)
+                given, omitted = self.after(state, member)
+                if given is not None:
+                    states.add(given)
+                if omitted is not None:
+                    states.add(omitted)
             levels.append(states)
             self.used += len(states)
             if self.used > MAX_STATES + 2 * len(members):
                 raise TooManyStates
-        below = {state: self.tail(state, frozenset(range(len(self.wanted.free)))) for state in sorted(levels[-1])}
+        free = frozenset(range(len(self.wanted.free)))
+        below = {state: self.tail(state, free) for state in _sorted(levels[-1])}
         for index in range(len(members) - 1, -1, -1):
             member, states = members[index], levels[index]
             node = member.node if len(states) == 1 else self.scope.small("m", member.node)
-            below = {state: self.step(state, member, node, below) for state in sorted(states)}
+            below = {state: self.step(state, member, node, below) for state in _sorted(states)}
         (whole,) = below.values()
         return whole
 
@@ -107,7 +112,9 @@ class _Braces:
         return self.given(state, member.place), None if member.required else self.omitted(state, member.place)
 
     def step(self, state: _State, member: Member, node: Node, below: dict[_State, Node | None]) -> Node | None:
-        given, omitted = (None if one is None else below.get(one) for one in self.after(state, member))
+        after = self.after(state, member)
+        given = None if after[0] is None else below.get(after[0])
+        omitted = None if after[1] is None else below.get(after[1])
         if given is not None and not member.required:
             given = self.scope.small("q", given)
         options = [] if given is None else [seq(_COMMA if state.begun else EMPTY, node, given)]
@@ -191,6 +198,10 @@ class _Braces:
             return seq(Repeat(item, 0, None), _CLOSE)
         scope = self.scope
         return seq(count(scope.rule("next", item), least, most, lambda node: scope.rule("many", node)), _CLOSE)
+
+
+def _sorted(states: set[_State]) -> Iterable[_State]:
+    return sorted(states) if len(states) > 1 else states
 
 
 def braces(scope: Scope, wanted: Wanted) -> Node | None:

@@ -7,25 +7,23 @@
 
 from __future__ import annotations
 
-import json
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema, Tool
 from tacid.errors import GrammarError
 from tacid.grammar import limits
+from tacid.grammar.cache import Cache, Settings, content_key
 from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
 from tacid.grammar.dispatch import dispatch
 from tacid.grammar.envelope import envelope, put_call
+from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Node
 from tacid.grammar.primitives import OBJECT, PRIMITIVES, STRING, VALUE
 from tacid.grammar.printer import print_rules
 from tacid.grammar.report import LeftOut, Report, Widening
-from tacid.grammar.shapes import gates_in, references
 from tacid.grammar.verify import verify
 from tacid.jsontext import MAX_DEPTH, quote
 
@@ -33,7 +31,7 @@ from tacid.jsontext import MAX_DEPTH, quote
 MAX_TOOL_BYTES = 512 * 1024
 #: How often parts of one tool are widened before it is taken as a whole.
 MAX_TRIES = 8
-#: Grammars kept by content.
+#: Grammars kept.
 CACHED = 64
 
 
@@ -81,11 +79,11 @@ def compile_catalogue(
     ``CatalogueError``: two tools of one name; ``CompilerBug``.
     """
     catalogue = tools if isinstance(tools, Catalogue) else Catalogue(tuple(tools))
-    key = _cache_key(catalogue, choice, open_objects, max_calls, alone, answer)
-    cached = _CACHE.get(key)
+    settings = Settings(choice, open_objects, max_calls, frozenset(alone), answer)
+    cached = _CACHE.get(catalogue, settings)
     if cached is None:
         cached = _compile_catalogue(catalogue, choice, open_objects, max_calls, alone, answer)
-        _CACHE.put(key, cached)
+        _CACHE.put(catalogue, settings, cached)
     return cached
 
 
@@ -99,7 +97,7 @@ def compiled_catalogue(
     answer: Schema | None = None,
 ) -> Grammar | None:
     """What `compile_catalogue` would give, if it is kept from an earlier time."""
-    return _CACHE.get(_cache_key(tools, choice, open_objects, max_calls, alone, answer))
+    return _CACHE.get(tools, Settings(choice, open_objects, max_calls, frozenset(alone), answer))
 
 
 def _compile_catalogue(
@@ -117,12 +115,12 @@ def _compile_catalogue(
     widenings: list[Widening] = []
     left_out: list[LeftOut] = []
     owners: dict[str, str] = {}
-    same: dict[str, tuple[Compiled, tuple[Widening, ...]]] = {}
+    same: dict[bytes, tuple[Compiled, tuple[Widening, ...]]] = {}
     for index, tool in enumerate(catalogue):
         if choice.mode == "none" or (choice.mode == "named" and tool.name != choice.name):
             continue
         mark = len(builder.rules)
-        key = _dumped(tool.parameters)
+        key = content_key(tool.parameters)
         if key is not None and key in same:
             compiled, found = same[key]
         else:
@@ -229,70 +227,44 @@ def _finish(
     left_out: Iterable[LeftOut],
     owners: Mapping[str, str],
 ) -> Grammar:
-    rules = {"root": root, **builder.rules}
-    reached = _reached_primitives(rules)
-    rules = {name: node for name, node in rules.items() if name not in PRIMITIVES or name in reached}
-    verify(rules)
+    rules = _used({"root": root, **builder.rules})
+    looks = verify(rules)
     text = print_rules(rules)
-    sizes = dict.fromkeys(("", *owners.values()), 0)
-    for line in text.splitlines(keepends=True):
-        sizes[owners.get(line.partition(" ")[0], "")] += len(line.encode())
-    gates = frozenset(name for node in rules.values() for name in gates_in(node))
-    report = Report(tuple(widenings), tuple(left_out), MappingProxyType(sizes))
+    gates = frozenset([name for look in looks.values() for name in look.gates])
+    report = Report(tuple(widenings), tuple(left_out), MappingProxyType(_sizes(text, owners)))
     return Grammar(text, MappingProxyType(rules), report, gates)
 
 
-def _reached_primitives(rules: Mapping[str, Node]) -> set[str]:
-    """Primitives that rules of the schema lead to, directly or through other primitives."""
+def _used(rules: Mapping[str, Node]) -> dict[str, Node]:
+    """The rules less the primitives that rules of the schema don't lead to, directly or through other primitives."""
     reached: set[str] = set()
-    waiting = [name for rule, node in rules.items() if rule not in PRIMITIVES for name in references(node)]
+    waiting = [
+        name
+        for rule, node in rules.items()
+        if rule not in PRIMITIVES
+        for name in look_of(rule, node).names
+        if name in PRIMITIVES
+    ]
     while waiting:
         name = waiting.pop()
         if name in PRIMITIVES and name not in reached:
             reached.add(name)
-            waiting.extend(references(rules[name]))
-    return reached
+            waiting.extend(look_of(name, rules[name]).names)
+    return {name: node for name, node in rules.items() if name not in PRIMITIVES or name in reached}
 
 
-class _Cache:
-    """The last grammars by what they were compiled from; safe to share between threads."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._kept: OrderedDict[str, Grammar] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: str | None) -> Grammar | None:
-        with self._lock:
-            if key is None or key not in self._kept:
-                return None
-            self._kept.move_to_end(key)
-            return self._kept[key]
-
-    def put(self, key: str | None, grammar: Grammar) -> None:
-        if key is None:
-            return
-        with self._lock:
-            self._kept[key] = grammar
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+def _sizes(text: str, owners: Mapping[str, str]) -> dict[str, int]:
+    """Bytes of a printed grammar by who its rules belong to."""
+    sizes = dict.fromkeys(("", *owners.values()), 0)
+    plain = text.isascii()
+    if not owners:
+        return {"": len(text) if plain else len(text.encode())}
+    for line in text.split("\n")[:-1]:
+        sizes[owners.get(line.partition(" ")[0], "")] += 1 + (len(line) if plain else len(line.encode()))
+    return sizes
 
 
-_CACHE = _Cache(CACHED)
-
-
-def _cache_key(catalogue: Catalogue, *settings: Any) -> str | None:
-    choice, *others = settings
-    plain = [sorted(one) if isinstance(one, (set, frozenset)) else one for one in others]
-    return _dumped([[[tool.name, tool.parameters] for tool in catalogue], choice.mode, choice.name, plain])
-
-
-def _dumped(value: Any) -> str | None:
-    """JSON text as a key; ``None`` for what has none (too deep, or no JSON)."""
-    try:
-        return json.dumps(value)
-    except (RecursionError, TypeError, ValueError):
-        return None
+_CACHE = Cache(CACHED)
 
 
 def _shown(text: str) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
+from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Gate, Lit, Node, Ref, Seq
 from tacid.grammar.primitives import PRIMITIVES, VALUE
 from tacid.grammar.report import Widening
-from tacid.grammar.shapes import alt, references, weight
+from tacid.grammar.shapes import alt, weight
 from tacid.grammar.tidy import tidied
 from tacid.schema.flat import Flattener
 from tacid.schema.keywords import ASSERTING, OURS
@@ -74,11 +75,19 @@ class Builder:
         """A reference to a rule that is this node."""
         if isinstance(node, Ref):
             return node
-        known = self._by_node.get(node)
-        if known is None:
-            known = self._by_node[node] = Ref(name)
+        if self.rules.get(name) is node:
+            return Ref(name)
+        made = Ref(name)
+        known = self._by_node.setdefault(node, made)
+        if known is made:
             self.put(name, node)
         return known
+
+    def have(self, name: str, node: Node) -> None:
+        """Make sure that there is the rule of this name, which is the same in every grammar."""
+        if self.rules.get(name) is not node:
+            self._by_node.setdefault(node, Ref(name))
+            self.put(name, node)
 
     def put(self, name: str, node: Node) -> None:
         """Set the rule of a name that was taken before."""
@@ -286,12 +295,12 @@ class Scope:
             self.builder.drop(names)
             return Nothing("", "every value that fits would have to hold another one without end")
         reached: set[str] = set()
-        waiting = list(references(start))
+        waiting = list(look_of("root", start).names)
         while waiting:
             name = waiting.pop()
             if name in kept and name not in reached:
                 reached.add(name)
-                waiting.extend(references(kept[name]))
+                waiting.extend(look_of(name, kept[name]).names)
         self.builder.drop([name for name in names if name not in reached])
         for name in names:
             if name in reached and kept[name] is not made[name]:

@@ -2,33 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
 from tacid.errors import CompilerBug
 from tacid.grammar import limits
 from tacid.grammar.nodes import Alt, Lit, Node, Ref, Repeat, Seq
 from tacid.grammar.worth import MAYBE_EMPTY
 
+_BLANK = (Seq(()), Lit(""))
 
-@dataclass(slots=True)
-class _Start:
+
+class Start:
     """Where a rule can begin: characters, groups and rules met there, as often as the engine's own check meets them."""
 
-    characters: int = 0
-    groups: int = 0
-    rules: list[str] = field(default_factory=list)
+    __slots__ = ("characters", "groups", "rules")
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self.groups = 0
+        self.rules: list[str] = []
 
 
-def check_starts(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
-    """Raise ``CompilerBug`` for left recursion, and for beginnings too deep or too many for the engine."""
-    starts: dict[str, _Start] = {}
-    for name, node in rules.items():
-        starts[name] = start = _Start()
-        _begin(node, start, worth)
+def beginning(node: Node, worth: Mapping[str, int] | None = None) -> Start:
+    """Where a rule can begin, by the worth of what it refers to; without it, as if none of that may be empty."""
+    start = Start()
+    _begin(node, start, worth)
+    return start
+
+
+def ending(node: Node, worth: Mapping[str, int] | None = None) -> dict[str, bool]:
+    """The rules that a rule can end in, each with whether something that may be empty follows it there.
+
+    By the worth of what the rule refers to; without it, as if none of that may be empty.
+    """
+    found: dict[str, bool] = {}
+    _finish(node, False, found, worth)
+    return found
+
+
+def check_starts(
+    rules: Mapping[str, Node], plain: Mapping[str, Start], worth: Mapping[str, int], order: Iterable[str]
+) -> None:
+    """Raise ``CompilerBug`` for left recursion, and for beginnings too deep or too many for the engine.
+
+    ``plain`` has the `beginning` of each rule; in ``order`` a rule should stand after those that it refers to.
+    """
+    starts: dict[str, Start] = {}
     calls: dict[str, int] = {}
     deep: dict[str, int] = {}
     wide: dict[str, int] = {}
+    late = False
+    for name in order:
+        start = plain[name]
+        called, depth, width = 1 + start.groups, 0, start.characters
+        for below in start.rules:
+            if worth[below] == MAYBE_EMPTY:
+                start = beginning(rules[name], worth)
+                called, depth, width = 1 + start.groups, 0, start.characters
+                break
+        starts[name] = start
+        for below in start.rules:
+            if below not in calls:
+                late = True
+                break
+            called += calls[below]
+            width += wide[below]
+            if deep[below] > depth:
+                depth = deep[below]
+        else:
+            calls[name], deep[name], wide[name] = called, depth + 1, width
+    if late:
+        _follow(rules, starts, calls, deep, wide)
+    _check_limits(rules, calls, deep, wide)
+
+
+def _follow(
+    rules: Mapping[str, Node],
+    starts: Mapping[str, Start],
+    calls: dict[str, int],
+    deep: dict[str, int],
+    wide: dict[str, int],
+) -> None:
+    """What `check_starts` counts for the rules that are left, in whatever order they begin with each other."""
     on_path: set[str] = set()
     for first in rules:
         path = [first]
@@ -52,11 +107,24 @@ def check_starts(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
             calls[name] = 1 + start.groups + sum(calls[below] for below in start.rules)
             deep[name] = 1 + max((deep[below] for below in start.rules), default=0)
             wide[name] = start.characters + sum(wide[below] for below in start.rules)
-    _check_limits(calls, deep, wide)
 
 
-def _check_limits(calls: Mapping[str, int], deep: Mapping[str, int], wide: Mapping[str, int]) -> None:
-    for name, depth in deep.items():
+def _check_limits(
+    rules: Mapping[str, Node], calls: Mapping[str, int], deep: Mapping[str, int], wide: Mapping[str, int]
+) -> None:
+    if max(deep.values()) > limits.MAX_STARTS_DEEP or max(wide.values()) > limits.MAX_STARTS:
+        _refuse(rules, deep, wide)
+    if sum(calls.values()) > limits.MAX_START_VISITS:
+        worst = max(calls, key=calls.__getitem__)
+        raise CompilerBug(
+            f"The rule {worst} can begin along {calls[worst]:,} paths, and the engine would follow each; "
+            "share what they begin with."
+        )
+
+
+def _refuse(rules: Mapping[str, Node], deep: Mapping[str, int], wide: Mapping[str, int]) -> None:
+    for name in rules:
+        depth = deep[name]
         if depth > limits.MAX_STARTS_DEEP:
             raise CompilerBug(
                 f"The rule {name} begins with a rule that begins with a rule, {depth:,} deep; "
@@ -67,15 +135,9 @@ def _check_limits(calls: Mapping[str, int], deep: Mapping[str, int], wide: Mappi
                 f"The rule {name} can begin in {wide[name]:,} ways; the limit is {limits.MAX_STARTS:,}: "
                 "share what the ways begin with."
             )
-    if sum(calls.values()) > limits.MAX_START_VISITS:
-        worst = max(calls, key=calls.__getitem__)
-        raise CompilerBug(
-            f"The rule {worst} can begin along {calls[worst]:,} paths, and the engine would follow each; "
-            "share what they begin with."
-        )
 
 
-def _begin(node: Node, start: _Start, worth: Mapping[str, int]) -> bool:
+def _begin(node: Node, start: Start, worth: Mapping[str, int] | None) -> bool:
     """Add where a node can begin; whether it may be empty, so that what follows it is a beginning too."""
     if isinstance(node, Lit):
         start.characters += 1
@@ -84,11 +146,14 @@ def _begin(node: Node, start: _Start, worth: Mapping[str, int]) -> bool:
         return all(_begin(item, start, worth) for item in node.items)
     if isinstance(node, Alt):
         start.groups += 1
-        empty = [_begin(option, start, worth) for option in node.options]
-        return any(empty)
+        empty = False
+        for option in node.options:
+            if _begin(option, start, worth):
+                empty = True
+        return empty
     if isinstance(node, Ref):
         start.rules.append(node.name)
-        return worth[node.name] == MAYBE_EMPTY
+        return worth is not None and worth[node.name] == MAYBE_EMPTY
     if isinstance(node, Repeat):
         if node.max == 0:
             return True
@@ -98,28 +163,35 @@ def _begin(node: Node, start: _Start, worth: Mapping[str, int]) -> bool:
     return False
 
 
-def check_ends(rules: Mapping[str, Node], worth: Mapping[str, int]) -> None:
+def check_ends(rules: Mapping[str, Node], plain: Mapping[str, dict[str, bool]], worth: Mapping[str, int]) -> None:
     """Raise ``CompilerBug`` where a rule ends in itself and something that may be missing could still follow.
 
     ``x ::= "a" x b?`` leaves one more stack open with every round, each of which may be the one that goes on: the
-    engine hung on it. A rule that ends in itself and nothing else is a loop, and fine.
+    engine hung on it. A rule that ends in itself and nothing else is a loop, and fine. ``plain`` has the `ending` of
+    each rule.
     """
     ends: dict[str, dict[str, bool]] = {}
-    for name, node in rules.items():
-        found: dict[str, bool] = {}
-        _finish(node, False, found, worth)
-        if found:
-            ends[name] = found
-    for name, found in ends.items():
+    suspects: list[tuple[str, str]] = []
+    for name, found in plain.items():
+        if not found:
+            continue
+        for last in found:
+            if worth[last] == MAYBE_EMPTY:
+                found = ending(rules[name], worth)
+                break
+        ends[name] = found
         for last, followed in found.items():
-            if followed and _ends_in(last, name, ends):
-                raise CompilerBug(
-                    f"The rule {name} ends in itself through {last} with something optional after; "
-                    "let what closes it be there always, or nothing."
-                )
+            if followed:
+                suspects.append((name, last))
+    for name, last in suspects:
+        if last == name or (last in ends and _ends_in(last, name, ends)):
+            raise CompilerBug(
+                f"The rule {name} ends in itself through {last} with something optional after; "
+                "let what closes it be there always, or nothing."
+            )
 
 
-def _finish(node: Node, followed: bool, found: dict[str, bool], worth: Mapping[str, int]) -> bool:
+def _finish(node: Node, followed: bool, found: dict[str, bool], worth: Mapping[str, int] | None) -> bool:
     """Add the rules that a node can end in, each with whether something that may be empty follows it.
 
     The answer is whether the node itself may be empty, so that what comes before it is an end too.
@@ -130,14 +202,21 @@ def _finish(node: Node, followed: bool, found: dict[str, bool], worth: Mapping[s
         for item in reversed(node.items):
             if not _finish(item, followed, found, worth):
                 return False
-            followed = followed or item not in (Seq(()), Lit(""))
+            followed = followed or item not in _BLANK
         return True
     if isinstance(node, Alt):
-        empty = [_finish(option, followed, found, worth) for option in node.options]
-        return any(empty)
+        if node.part is not None and worth is None:
+            for name, within in node.part.ends.items():
+                found[name] = found.get(name, False) or followed or within
+            return False
+        empty = False
+        for option in node.options:
+            if _finish(option, followed, found, worth):
+                empty = True
+        return empty
     if isinstance(node, Ref):
         found[node.name] = found.get(node.name, False) or followed
-        return worth[node.name] == MAYBE_EMPTY
+        return worth is not None and worth[node.name] == MAYBE_EMPTY
     if isinstance(node, Repeat):
         if node.max == 0:
             return True

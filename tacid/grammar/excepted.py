@@ -51,7 +51,7 @@ def compile_excepted(scope: Scope, schema: Mapping[str, Any], pointer: str, kind
 
 def _strings(scope: Scope, schema: Mapping[str, Any], pointer: str, values: list[Any], handler: Handler) -> Compiled:
     if not any(keyword in schema for keyword in _STRING) and sum(map(len, values)) <= MAX_CHARACTERS:
-        return other_keys(values, lambda node: scope.rule("key", node), scope.builder.rule)
+        return other_keys(values, lambda node: scope.rule("key", node), scope.builder.have)
     joined = join({k: schema[k] for k in _STRING if k in schema}, {"pattern": f"^{none_of(values)}"})
     return handler(scope, {**schema, **joined} if isinstance(joined, Mapping) else schema, pointer)
 

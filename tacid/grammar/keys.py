@@ -9,9 +9,11 @@ key but with ``x`` here), a rule that all places share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from tacid.grammar.limits import TREE_GROUPS
-from tacid.grammar.nodes import Alt, Chars, Lit, Node, Seq
+from tacid.grammar.look import share
+from tacid.grammar.nodes import Alt, Chars, Lit, Node, Ref, Seq
 from tacid.grammar.primitives import KEY_ESCAPE, KEY_MORE, KEY_OFF, KEY_REST
 from tacid.grammar.shapes import alt, seq
 from tacid.grammar.tree import json_literal
@@ -27,7 +29,7 @@ _ESCAPED = tuple(chr(point) for point in (*range(0x20), 0x22, 0x5C))
 class _Place:
     """A beginning that declared names share."""
 
-    __slots__ = ("ends", "groups", "next", "node")
+    __slots__ = ("ends", "groups", "next", "node", "tail")
 
     def __init__(self) -> None:
         self.ends = False
@@ -35,29 +37,45 @@ class _Place:
         self.node: Node = KEY_MORE
         #: Groups within groups in the node.
         self.groups = 0
+        #: What is left of the only name that goes on from here.
+        self.tail = ""
 
 
-def other_keys(names: Iterable[str], named: Callable[[Node], Node], shared: Callable[[str, Node], Node]) -> Node:
+def other_keys(names: Iterable[str], named: Callable[[Node], Node], shared: Callable[[str, Node], None]) -> Node:
     """A JSON string, quotes included, that is none of ``names``.
 
-    ``named`` makes a rule of a node; ``shared`` makes the rule of this name, or gives the one that is there.
+    ``named`` makes a rule of a node; ``shared`` makes the rule of this name unless it is there.
     """
     root = _Place()
     places = [root]
-    for name in sorted(names):
+    ordered = sorted(names)
+    before = 0
+    for index, name in enumerate(ordered):
+        after = _common(name, ordered[index + 1]) if index + 1 < len(ordered) else 0
+        # From there on no other name is on the way, and what is left is the same wherever a name ends like this.
+        single = max(before, after, len(name) - TREE_GROUPS) + 1
         place = root
-        for char in name:
-            if char not in place.next:
-                place.next[char] = _Place()
-                places.append(place.next[char])
-            place = place.next[char]
-        place.ends = True
+        for char in name[:single]:
+            further = place.next.get(char)
+            if further is None:
+                further = place.next[char] = _Place()
+                places.append(further)
+            place = further
+        place.tail = name[single:]
+        place.ends = not place.tail
+        before = after
     # A place is always made after the one that leads to it.
     for place in reversed(places):
+        if place.tail:
+            place.node, others = _ending(place.tail)
+            place.groups = len(place.tail)
+            for other in others:
+                shared(*other)
+            continue
         if not place.next:
             continue
         node = _departures(place, shared)
-        groups = 1 + max(after.groups for after in place.next.values())
+        groups = 1 + max([after.groups for after in place.next.values()])
         if len(place.next) > 1 or groups >= TREE_GROUPS:
             place.node = named(node)
         else:
@@ -65,11 +83,37 @@ def other_keys(names: Iterable[str], named: Callable[[Node], Node], shared: Call
     return seq(Lit('"'), root.node)
 
 
-def _departures(place: _Place, shared: Callable[[str, Node], Node]) -> Node:
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    length = min(len(one), len(other))
+    for index in range(length):
+        if one[index] != other[index]:
+            return index
+    return length
+
+
+@lru_cache(maxsize=1024)
+def _ending(tail: str) -> tuple[Node, tuple[tuple[str, Node], ...]]:
+    """What a key may be where this is what is left of the only declared name, and the rules that are needed for it."""
+    others: dict[str, Node] = {}
+
+    after = _Place()
+    for char in reversed(tail):
+        place = _Place()
+        place.next[char] = after
+        place.node = _departures(place, others.__setitem__)
+        after = place
+    assert isinstance(after.node, Alt)
+    return share(after.node), tuple(others.items())
+
+
+def _departures(place: _Place, shared: Callable[[str, Node], None]) -> Node:
     if len(place.next) == 1 and not place.ends:
         ((char, after),) = place.next.items()
         if not must_escape(char):
-            return Alt((_then(char, after.node), shared(_rule_name(char), alt((_unlike([char]), KEY_OFF)))))
+            name, node, other = _other(char)
+            shared(name, node)
+            return Alt((_then(char, after.node), other))
     options: list[Node] = [_then(char, after.node) for char, after in place.next.items()]
     options.append(_unlike(place.next))
     if any(must_escape(char) for char in place.next):
@@ -78,14 +122,30 @@ def _departures(place: _Place, shared: Callable[[str, Node], Node]) -> Node:
         free = [char for char in _ESCAPED if char not in place.next]
         options.append(seq(alt(Lit(escape_char(char)) for char in free), KEY_REST))
     else:
-        options.append(seq(KEY_ESCAPE, KEY_REST) if place.ends else KEY_OFF)
-    return alt(options)
+        options.append(_KEY_ESCAPED if place.ends else KEY_OFF)
+    # Each begins with another character.
+    return Alt(tuple(options))
+
+
+_KEY_ESCAPED = seq(KEY_ESCAPE, KEY_REST)
+
+
+@lru_cache(maxsize=4096)
+def _other(char: str) -> tuple[str, Node, Ref]:
+    """What a key may be where a declared name has this character, and its rule's name; one node for all grammars."""
+    name = _rule_name(char)
+    return name, alt((_unlike([char]), KEY_OFF)), Ref(name)
 
 
 def _then(char: str, node: Node) -> Node:
-    start = json_literal(char)
+    start = _spelled(char)
     # Most nodes are no sequences, and there are many.
     return seq(start, node) if isinstance(start, Seq) or isinstance(node, Seq) else Seq((start, node))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(char: str) -> Node:
+    return json_literal(char)
 
 
 def _unlike(chars: Iterable[str]) -> Node:

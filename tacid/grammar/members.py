@@ -93,7 +93,7 @@ class Members:
         places: list[str] = []
         if key in self.declared:
             schema, places = self.declared[key], [f"{self.pointer}/properties/{escape_token(key)}"]
-        if not self.names.accepts(key):
+        if self.names is not ANY_TEXT and not self.names.accepts(key):
             return Nothing(f"{self.pointer}/propertyNames", f"no member may be called {key!r}")
         unsure = False
         for pattern, inner in self.patterns.items():
@@ -186,7 +186,7 @@ class Members:
             reason = "the declared names are too many to tell further ones apart from them"
             self.scope.widen(self.pointer, "additionalProperties", reason)
         elif names:
-            key = other_keys(names, lambda node: self.scope.rule("key", node), self.scope.builder.rule)
+            key = other_keys(names, lambda node: self.scope.rule("key", node), self.scope.builder.have)
         return self._pair(key, compiled)
 
     def _key(self, language: Language) -> Node:

@@ -7,7 +7,8 @@ a line break within a rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from tacid.errors import CompilerBug, GrammarError
 from tacid.grammar.limits import MAX_GRAMMAR_BYTES
@@ -28,15 +29,15 @@ def print_rules(rules: Mapping[str, Node], root: str = "root") -> str:
     another name, the text opens with a rule ``root`` that refers to it. Raises ``CompilerBug``: a rule that is not
     there, nodes too deep to print; ``GrammarError``: a text beyond `MAX_GRAMMAR_BYTES`.
     """
-    wanted = _reached(rules, root)
-    lines = [f"{root} ::= {print_node(rules[root])}\n"]
+    printed = _printed(rules, root)
+    lines = [f"{root} ::= {printed.pop(root)}\n"]
     if root != "root":
-        if "root" in wanted:
+        if "root" in printed:
             raise CompilerBug(f"The rule {root} can't stand at the root: it refers to the rule root.")
         lines.insert(0, f"root ::= {root}\n")
-    lines += [f"{name} ::= {print_node(node)}\n" for name, node in rules.items() if name in wanted and name != root]
+    lines += [f"{name} ::= {printed[name]}\n" for name in rules if name in printed]
     text = "".join(lines)
-    size = len(text.encode())
+    size = len(text) if text.isascii() else len(text.encode())
     if size > MAX_GRAMMAR_BYTES:
         raise GrammarError(f"The grammar has {size:,} bytes; the limit is {MAX_GRAMMAR_BYTES:,}. Offer fewer tools.")
     return text
@@ -44,10 +45,13 @@ def print_rules(rules: Mapping[str, Node], root: str = "root") -> str:
 
 def print_node(node: Node) -> str:
     """GBNF text of one node, as it stands on the right of a rule. Raises ``CompilerBug`` for nodes too deep."""
-    try:
-        return _spell(node)[0]
-    except RecursionError:
-        raise CompilerBug("A node is nested too deep to print; cut it into named rules.") from None
+    return _rule(node)[0]
+
+
+def print_part(node: Alt) -> tuple[str, tuple[str, ...]]:
+    """GBNF text of a choice of several, without parentheses, and the names in it."""
+    names: list[str] = []
+    return _spell(node, names)[0], tuple(dict.fromkeys(names))
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -61,75 +65,111 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def _reached(rules: Mapping[str, Node], root: str) -> set[str]:
-    wanted: set[str] = set()
+def _printed(rules: Mapping[str, Node], root: str) -> dict[str, str]:
+    """The texts of ``root`` and of what it leads to."""
+    printed: dict[str, str] = {}
     names = [root]
     while names:
         name = names.pop()
-        if name in wanted:
+        if name in printed:
             continue
         if name not in rules:
             raise CompilerBug(f"The rule {name} is referred to and not there.")
-        wanted.add(name)
-        nodes = [rules[name]]
-        while nodes:
-            node = nodes.pop()
-            if isinstance(node, Ref):
-                names.append(node.name)
-            else:
-                nodes.extend(children(node))
-    return wanted
+        printed[name], further = _rule(rules[name])
+        names.extend(further)
+    return printed
 
 
-def _spell(node: Node) -> tuple[str, int]:
-    """The text of a node and how tightly it holds together."""
+def _rule(node: Node) -> tuple[str, tuple[str, ...]]:
+    """The text of a node as a rule, and the names in it; both are kept with the node."""
+    if isinstance(node, (Seq, Alt, Repeat)) and node.printed is not None:
+        return node.printed
+    names: list[str] = []
+    try:
+        printed = _spell(node, names)[0], tuple(dict.fromkeys(names))
+    except RecursionError:
+        raise CompilerBug("A node is nested too deep to print; cut it into named rules.") from None
+    if isinstance(node, (Seq, Alt, Repeat)):
+        node.printed = printed
+    return printed
+
+
+def _spell(node: Node, names: list[str]) -> tuple[str, int]:
+    """The text of a node and how tightly it holds together; names met are put into ``names``."""
+    if isinstance(node, Seq):
+        return _sequence(node, names)
+    if isinstance(node, Alt):
+        if node.part is not None:
+            text, within = node.part.printed
+            names.extend(within)
+            return text, _ALT
+        if len(node.options) == 1:
+            return _spell(node.options[0], names)
+        return " | ".join([_spell(option, names)[0] for option in node.options]), _ALT
+    if isinstance(node, Ref):
+        names.append(node.name)
+        return node.name, _ATOM
     if isinstance(node, Lit):
         return _literal(node.text), _ATOM
     if isinstance(node, Chars):
         return _chars(node), _ATOM
-    if isinstance(node, Ref):
-        return node.name, _ATOM
     if isinstance(node, Gate):
         return '"\\n"', _ATOM
-    if isinstance(node, Seq):
-        return _sequence(node)
-    if isinstance(node, Alt):
-        spelled = [_spell(option) for option in node.options]
-        return (" | ".join(text for text, _ in spelled), _ALT) if len(spelled) > 1 else spelled[0]
-    return _repeat(node)
+    return _repeat(node, names)
 
 
-def _sequence(node: Seq) -> tuple[str, int]:
-    pieces: list[tuple[str, int]] = []
-    run: list[str] = []
-    for item in (*_flat(node), None):
-        if isinstance(item, Lit):
-            run.append(item.text)
+def _sequence(node: Seq, names: list[str]) -> tuple[str, int]:
+    pieces: list[str] = []
+    tight = _ATOM
+    run = ""
+    for item in _flat(node):
+        if type(item) is Lit:
+            run += item.text
             continue
         if run:
-            pieces.append((_literal("".join(run)), _ATOM))
-            run = []
-        if item is not None:
-            pieces.append(_spell(item))
-    pieces = [piece for piece in pieces if piece[0] != EMPTY_TEXT] or [(EMPTY_TEXT, _ATOM)]
-    if len(pieces) == 1:
-        return pieces[0]
-    return " ".join(text if tight > _ALT else f"({text})" for text, tight in pieces), _SEQ
+            pieces.append(_literal(run))
+            run, tight = "", _ATOM
+        if type(item) is Ref:
+            names.append(item.name)
+            pieces.append(item.name)
+            tight = _ATOM
+        else:
+            text, tight_here = _spell(item, names)
+            if text != EMPTY_TEXT:
+                pieces.append(text if tight_here > _ALT else f"({text})")
+                tight = tight_here
+    if run:
+        pieces.append(_literal(run))
+        tight = _ATOM
+    if len(pieces) > 1:
+        return " ".join(pieces), _SEQ
+    if not pieces:
+        return EMPTY_TEXT, _ATOM
+    return (pieces[0] if tight > _ALT else pieces[0][1:-1]), tight
 
 
-def _flat(node: Seq) -> Iterator[Node]:
+def _flat(node: Seq) -> Iterable[Node]:
+    for item in node.items:
+        if type(item) is Seq:
+            return _opened(node)
+    return node.items
+
+
+def _opened(node: Seq) -> Iterator[Node]:
     for item in node.items:
         if isinstance(item, Seq):
-            yield from _flat(item)
-        elif not (isinstance(item, Lit) and not item.text):
+            yield from _opened(item)
+        else:
             yield item
 
 
-def _repeat(node: Repeat) -> tuple[str, int]:
-    text, tight = _spell(node.item)
-    if text == EMPTY_TEXT or node.max == 0:
+def _repeat(node: Repeat, names: list[str]) -> tuple[str, int]:
+    if node.max == 0:
         return EMPTY_TEXT, _ATOM
-    if (node.min, node.max) == (1, 1):
+    text, tight = _spell(node.item, names)
+    if text == EMPTY_TEXT:
+        return EMPTY_TEXT, _ATOM
+    if node.min == node.max == 1:
         return text, tight
     if tight < _ATOM:
         text = f"({text})"
@@ -146,11 +186,16 @@ def _bounds(least: int, most: int | None) -> str:
 
 
 def _literal(text: str) -> str:
-    if text.isprintable() and '"' not in text and "\\" not in text:
+    if text.isprintable():
+        if "\\" in text:
+            text = text.replace("\\", "\\\\")
+        if '"' in text:
+            text = text.replace('"', '\\"')
         return f'"{text}"'
-    return '"' + "".join(_LITERAL.get(char) or _shown(char) for char in text) + '"'
+    return '"' + "".join([_LITERAL.get(char) or _shown(char) for char in text]) + '"'
 
 
+@lru_cache(maxsize=1024)
 def _chars(node: Chars) -> str:
     if not node.ranges and node.negated:
         return "."

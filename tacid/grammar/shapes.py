@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from tacid.grammar.limits import MAX_REPEAT
 from tacid.grammar.nodes import EMPTY, Alt, Chars, Gate, Lit, Node, Ref, Repeat, Seq
@@ -16,13 +16,14 @@ CHUNK = 1000
 def seq(*nodes: Node) -> Node:
     """One node after another; nested sequences are opened, neighbouring literals joined."""
     items: list[Node] = []
+    last: Node | None = None
     for node in nodes:
-        for item in node.items if isinstance(node, Seq) else (node,):
-            last = items[-1] if items else None
-            if isinstance(item, Lit) and isinstance(last, Lit):
-                items[-1] = Lit(last.text + item.text)
+        for item in node.items if type(node) is Seq else (node,):
+            if type(item) is Lit and type(last) is Lit:
+                last = items[-1] = Lit(last.text + item.text)
             else:
                 items.append(item)
+                last = item
     return items[0] if len(items) == 1 else Seq(tuple(items))
 
 
@@ -30,10 +31,16 @@ def alt(options: Iterable[Node]) -> Node:
     """One of the options, in their order; nested alternatives are opened, repeated ones dropped."""
     flat: list[Node] = []
     for option in options:
-        flat.extend(option.options if isinstance(option, Alt) else (option,))
+        if type(option) is Alt:
+            flat.extend(option.options)
+        else:
+            flat.append(option)
     # Hashing a node takes all of it; comparing two mostly takes a glance.
-    kept = list(dict.fromkeys(flat)) if len(flat) > 4 else [o for i, o in enumerate(flat) if o not in flat[:i]]
-    return kept[0] if len(kept) == 1 else Alt(tuple(kept))
+    if len(flat) > 4:
+        flat = list(dict.fromkeys(flat))
+    elif len(flat) > 1:
+        flat = [o for i, o in enumerate(flat) if o not in flat[:i]]
+    return flat[0] if len(flat) == 1 else Alt(tuple(flat))
 
 
 def optional(node: Node) -> Node:
@@ -79,49 +86,27 @@ def _at_most(item: Node, number: int, named: Callable[[Node], Node]) -> Node:
     return alt((named(full), named(fewer)))
 
 
-def leaves(node: Node) -> Iterator[Node]:
-    """The nodes within a node that hold no further ones."""
-    nodes = [node]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, Seq):
-            nodes.extend(node.items)
-        elif isinstance(node, Alt):
-            nodes.extend(node.options)
-        elif isinstance(node, Repeat):
-            nodes.append(node.item)
-        else:
-            yield node
-
-
-def references(node: Node) -> Iterator[str]:
-    """Names of the rules that a node refers to, gates included."""
-    return (leaf.name for leaf in leaves(node) if isinstance(leaf, (Ref, Gate)))
-
-
-def gates_in(node: Node) -> Iterator[str]:
-    """Names of the rules behind the gates in a node."""
-    return (leaf.name for leaf in leaves(node) if isinstance(leaf, Gate))
-
-
 def weight(node: Node) -> int:
     """About how many bytes a node prints as, or half the elements that the engine unrolls it to, if that is more."""
     total = 0
     nodes = [node]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, Lit):
-            total += len(node.text) + 3
+    for node in nodes:  # grows on the way
+        kind = type(node)
+        if kind is Lit:
+            total += len(node.text) + 3  # type: ignore[union-attr]
+        elif kind is Ref or kind is Gate:
+            total += 12
         elif isinstance(node, Seq):
             nodes.extend(node.items)
         elif isinstance(node, Alt):
-            total += 3 * len(node.options)
-            nodes.extend(node.options)
+            if node.part is not None:
+                total += node.part.weight
+            else:
+                total += 3 * len(node.options)
+                nodes.extend(node.options)
         elif isinstance(node, Repeat):
             total += 5 + 2 * max(node.min, node.max or 0)
             nodes.append(node.item)
         elif isinstance(node, Chars):
             total += 4 + 3 * len(node.ranges)
-        else:
-            total += 12
     return total

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from json.encoder import encode_basestring_ascii
 from typing import Any, Final, TypeGuard
 
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
+_ALONE = {kind: (kind,) for kind in TYPES}
 
 #: Every keyword of drafts 4 to 2020-12 that can refuse an instance; the rest are annotations or unknown.
 ASSERTING = frozenset(
@@ -120,13 +122,16 @@ def type_list(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
     Names that JSON Schema doesn't know are left out here.
     """
     kind = schema.get("type")
+    null = schema.get("nullable") is True
+    if not null and isinstance(kind, str):
+        return _ALONE.get(kind)
     kinds = [kind] if isinstance(kind, str) else kind
     if not isinstance(kinds, list):
         return None
     known = tuple(dict.fromkeys(k for k in kinds if isinstance(k, str) and k in TYPES))
     if not known and kinds:
         return None
-    if schema.get("nullable") is True and "null" not in known:
+    if null and "null" not in known:
         known = (*known, "null")
     return known
 
@@ -146,14 +151,28 @@ def kind_of(value: Any) -> str:
 
 def same_key(value: Any) -> str:
     """Text that is equal for values which JSON Schema calls equal: 1 and 1.0 are, 1 and true are not."""
-    return json.dumps(plain(value), sort_keys=True)
+    if type(value) is str:
+        return encode_basestring_ascii(value)
+    try:
+        text = _SORTED.encode(value)
+    except TypeError:  # a mapping that is no dictionary
+        return _SORTED.encode(plain(value))
+    return _SORTED.encode(plain(value)) if _WHOLE.search(text) else text
+
+
+_SORTED = json.JSONEncoder(sort_keys=True)
+#: How a float that is whole ends, or goes on (or something in a text that looks like it).
+_WHOLE = re.compile(r"[0-9]\.0(?![0-9])|[0-9]e\+")
 
 
 def plain(value: Any) -> Any:
     """The value with every number that is whole as an integer, which JSON Schema calls equal."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
@@ -162,7 +181,23 @@ def plain(value: Any) -> Any:
 
 def same(one: Any, other: Any) -> bool:
     """Whether JSON Schema calls two values equal. Python alone would call 1 and True equal."""
-    return bool(one == other) and same_key(one) == same_key(other)
+    return one is other or (bool(one == other) and _alike(one, other))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values that Python calls equal have booleans in the same places."""
+    kind = type(one)
+    if kind is str or one is None:
+        return True
+    if kind is dict or isinstance(one, Mapping):
+        for key, value in one.items():
+            further = other[key]
+            if value is not further and not _alike(value, further):
+                return False
+        return True
+    if isinstance(one, (list, tuple)):
+        return all(map(_alike, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
 
 
 def count_of(value: Any) -> int | None:

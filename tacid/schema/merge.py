@@ -43,6 +43,7 @@ _BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 #: Keywords that apply schemas to the instance itself; ``then`` and ``else`` go with ``if``.
 APPLICATORS = ("not", "if", "anyOf", "oneOf", "$dynamicRef", "$recursiveRef")
 _MAX_PRODUCT = 64
+_KNOWN = ASSERTING | OURS
 #: Keywords that hold no schemas: two schemas of nothing else are one at once.
 _SCALAR = frozenset(
     {"type", "nullable", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
@@ -65,7 +66,8 @@ def join(one: Schema, other: Schema) -> Schema:
     joined: dict[str, Any] = {}
     lost: dict[str, None] = {}
     for group, joiner in ((_OBJECT, join_objects), (_ARRAY, join_arrays), (_CONTAINS, _join_contains)):
-        joined.update(_grouped(group, joiner, left, right, lost))
+        if not left.keys().isdisjoint(group) or not right.keys().isdisjoint(group):
+            joined.update(_grouped(group, joiner, left, right, lost))
     if not _join_types(left, right, joined) or not _join_values(left, right, joined):
         return False
     apart: list[dict[str, Any]] = []
@@ -141,7 +143,9 @@ def both(one: Schema, other: Schema) -> Schema:
 
 def asserting(schema: Mapping[str, Any], *, others: bool = False) -> dict[str, Any]:
     """The keywords of a schema that can refuse an instance (or all); draft 4's booleans beside bounds as bounds."""
-    kept = {k: v for k, v in schema.items() if others or k in ASSERTING or k in OURS}
+    kept = dict(schema) if others else {k: v for k, v in schema.items() if k in _KNOWN}
+    if "exclusiveMinimum" not in kept and "exclusiveMaximum" not in kept:
+        return kept
     for bound, exclusive in _BOUNDS:
         if isinstance(kept.get(exclusive), bool) and kept.pop(exclusive) and bound in kept:
             kept[exclusive] = kept.pop(bound)
@@ -157,7 +161,7 @@ def settled(schema: Schema) -> Schema:
         return False
     properties, required = schema.get("properties"), schema.get("required")
     formula = schema.get(PRESENCE)
-    if isinstance(required, list) and (isinstance(properties, Mapping) or formula is not None):
+    if isinstance(required, list) and required and (isinstance(properties, Mapping) or formula is not None):
         names = [key for key in required if isinstance(key, str)]
         forbidden = isinstance(properties, Mapping) and any(properties.get(key, True) is False for key in names)
         if not forbidden and formula is not None:

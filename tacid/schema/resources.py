@@ -7,7 +7,7 @@ Schema 2020-12 core, 8.2 (identifiers, anchors, references), 8.2.3.2 (dynamic re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urljoin
@@ -186,8 +186,20 @@ def _absolute(base: str, ref: str) -> str:
 
 def _needed(root: Mapping[str, Any], unknown: frozenset[str], old: str) -> bool:
     """Whether anything in a document names a document, refers dynamically, or has another meaning by its draft."""
-    for below, place in _objects(root):
-        if below and isinstance(place.get("$id", place.get("id")), str):
+    # Objects that may be schemas and lists of them, and objects whose keys are names of the author's.
+    places: list[Any] = [root]
+    named: list[Mapping[str, Any]] = []
+    while places or named:
+        if named:
+            places.extend(named.pop().values())
+            continue
+        place = places.pop()
+        if isinstance(place, list):
+            places.extend(place)
+            continue
+        if not isinstance(place, (dict, Mapping)):
+            continue
+        if place is not root and isinstance(place.get("$id", place.get("id")), str):
             return True
         if "$dynamicRef" in place or "$recursiveRef" in place:
             return True
@@ -195,22 +207,13 @@ def _needed(root: Mapping[str, Any], unknown: frozenset[str], old: str) -> bool:
             return True
         if old and (not unknown.isdisjoint(place) or ("$ref" in place and len(ASSERTING.intersection(place)) > 1)):
             return True
+        for key, inner in place.items():
+            if isinstance(inner, (dict, list, Mapping)):
+                if key in NAMED and not isinstance(inner, list):
+                    named.append(inner)
+                elif key not in DATA:
+                    places.append(inner)
     return False
-
-
-def _objects(root: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
-    """Every object that may be a schema, and whether it stands below the root."""
-    places: list[tuple[bool, bool, Any]] = [(False, False, root)]
-    while places:
-        below, named, place = places.pop()
-        if isinstance(place, Mapping):
-            if not named:
-                yield below, place
-            for key, inner in place.items():
-                if named or key not in DATA:
-                    places.append((True, not named and key in NAMED, inner))
-        elif isinstance(place, list):
-            places.extend((True, False, inner) for inner in place)
 
 
 __all__ = ["standalone"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacid.grammar.limits import MAX_REPEAT
-from tacid.grammar.nodes import EMPTY, Alt, Gate, Lit, Node, Ref, Repeat, Seq
-from tacid.grammar.shapes import MAX_COUNT, alt, count, gates_in, references, seq, weight
+from tacid.grammar.nodes import EMPTY, Alt, Lit, Node, Ref, Repeat, Seq
+from tacid.grammar.shapes import MAX_COUNT, alt, count, seq, weight
 from tacid.grammar.verify import verify
 from tacid.grammar.walk import accepts
 
@@ -68,12 +68,6 @@ def test_no_repeat_goes_over_the_engines_bound() -> None:
             waiting.extend(node.items)
         elif isinstance(node, Alt):
             waiting.extend(node.options)
-
-
-def test_references_are_found_wherever_they_stand() -> None:
-    node = Seq((Alt((Ref("a"), Repeat(Ref("b"), 0, 1))), Gate("g"), A))
-    assert sorted(references(node)) == ["a", "b", "g"]
-    assert list(gates_in(node)) == ["g"]
 
 
 def test_a_large_repeat_weighs_what_the_engine_makes_of_it() -> None:
