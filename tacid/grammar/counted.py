@@ -14,8 +14,8 @@ from typing import Any
 from tacid.grammar.bounds import bound
 from tacid.grammar.context import NOT_HELD, Compiled, Nothing, Scope
 from tacid.grammar.finite import finite
-from tacid.grammar.nodes import Node
-from tacid.grammar.shapes import gates_in, references
+from tacid.grammar.nodes import Gate, Node, Ref
+from tacid.grammar.printer import children
 from tacid.grammar.tally import Kind, Tally, TooManyStates, tally
 from tacid.grammar.values import checked
 from tacid.schema.alternatives import split
@@ -269,12 +269,12 @@ class _Array:
         waiting, seen = list(nodes), set[str]()
         while waiting:
             node = waiting.pop()
-            if any(True for _ in gates_in(node)):
+            if isinstance(node, Gate):
                 return True
-            for name in references(node):
-                if name not in seen and name in self.scope.builder.rules:
-                    seen.add(name)
-                    waiting.append(self.scope.builder.rules[name])
+            if isinstance(node, Ref) and node.name not in seen and node.name in self.scope.builder.rules:
+                seen.add(node.name)
+                waiting.append(self.scope.builder.rules[node.name])
+            waiting.extend(children(node))
         return False
 
 
