@@ -29,7 +29,9 @@ def _blocks(language: str) -> Iterator[tuple[str, str]]:
 
 def _commands() -> Iterator[tuple[str, list[str]]]:
     for name, text in _blocks("sh"):
-        for line in text.replace("\\\n", " ").splitlines():
+        # A quoted text may go on over several lines.
+        whole = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace("\n", " "), text.replace("\\\n", " "))
+        for line in whole.splitlines():
             words = shlex.split(line, comments=True)
             if words[:1] == ["tacid"]:
                 yield name, words[1:]

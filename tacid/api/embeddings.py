@@ -44,8 +44,8 @@ async def embed(service: Service, inputs: Inputs, who: Who, *, dimensions: int |
             raise
         except EngineError as error:
             raise RequestError(
-                f"The engine gives no embeddings of this ({str(error).rstrip('.')}); ask an engine that was started "
-                "for them.",
+                f"The engine gives no embeddings of this ({str(error).rstrip('.')}); start it for them, "
+                'with engine.extra_args = ["--embeddings"].',
                 param="input",
                 code="embeddings_unavailable",
             ) from None

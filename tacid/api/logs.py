@@ -163,7 +163,8 @@ class LogHandler(logging.Handler):
             "time": now(),
             "event": "log",
             "level": record.levelname.lower(),
-            "logger": record.name,
+            # uvicorn calls a logger of everything after the errors in it.
+            "logger": record.name.removesuffix(".error"),
             "message": str(message),
         }
         if record.exc_info and record.exc_info[1] is not None:

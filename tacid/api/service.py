@@ -224,7 +224,10 @@ class Service:
         if (target := self._target(asked)) in others:
             return target
         there = ", ".join(dict.fromkeys((name, *others)))
-        raise ModelUnknown(f"There is no model {quote(asked[:200], shown=True)} here; there is {there}.")
+        raise ModelUnknown(
+            f"There is no model {quote(asked[:200], shown=True)} here; there is {there}. "
+            "model.aliases gives it further names."
+        )
 
     def is_served(self, asked: str, name: str) -> bool:
         """Whether ``asked`` means the served model ``name``: itself, its pin's further names, an alias."""

@@ -148,6 +148,10 @@ async def _turn(config: Config, request: TurnRequest, *, stream: bool) -> tuple[
             started = time.perf_counter()
             request = replace(request, sampling=advised)
             endpoint = opened.endpoint
+            if isinstance(endpoint, LocalEndpoint):
+                endpoint.on_progress = lambda read, of: status.update(
+                    f"reading {read:,} of {of:,} tokens" if read < of else "sampling"
+                )
             events = (
                 run_full(endpoint, request) if isinstance(endpoint, LocalEndpoint) else run_remote(endpoint, request)
             )

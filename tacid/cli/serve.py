@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from pathlib import Path
@@ -32,6 +33,13 @@ def serve(
     services: Annotated[
         Path | None, typer.Option(help="The services that this machine can build; no other name can be sampled.")
     ] = None,
+    offer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help='Offer facts_get and propose_changes to this key or model alias; "*" is everybody. May be repeated.',
+        ),
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="A pinned model by name (see: tacid model list), or the path of a GGUF file.")
     ] = None,
@@ -49,7 +57,7 @@ def serve(
     OpenAI's clients want http://127.0.0.1:8017/v1, those of Ollama and Anthropic
     http://127.0.0.1:8017. Any key will do, until a file of keys is named. To try it:
 
-    curl http://127.0.0.1:8017/api/chat -d '{"messages": [{"role": "user", "content": "Hi"}]}'
+    curl http://127.0.0.1:8017/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hi"}]}'
 
     /docs lists the routes, /ready says whether the engine answers, /metrics has figures.
     Standard error gets one line of JSON a request, without what was written in it.
@@ -65,6 +73,7 @@ def serve(
         ("server", "keys", keys),
         ("server", "strict_tools", strict_tools),
         ("machine", "services", services),
+        ("machine", "offer", tuple(offer) if offer else None),
         ("model", "name", model),
     ):
         if value is not None:
@@ -73,6 +82,11 @@ def serve(
         flags["engine"]["url"] = None if engine == "auto" else engine
     settings = load_config(config, {section: values for section, values in flags.items() if values})
     check_exposure(settings)
+    if services is not None and not settings.machine.offer:
+        notice(
+            "tacid: the list of services says what propose_changes may name, but nobody is offered that; "
+            'offer it to everybody with --offer "*", or to a key by its name (machine.offer).'
+        )
     log = open_lines(None)
     audit = open_lines(settings.server.audit) if settings.server.audit is not None else None
     try:
@@ -103,6 +117,9 @@ class _Server(Server):
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
+        # What is there now stays; looking through all of it again and again would hold up requests, 40 ms each time.
+        gc.collect()
+        gc.freeze()
         self._telling = asyncio.create_task(self._tell())
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:

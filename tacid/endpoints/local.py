@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from tacid.chat import Sampling
@@ -20,7 +20,8 @@ class LocalEndpoint:
     """An engine, and the turn markers that its model was trained with.
 
     ``family`` says how a prompt is framed; ``model`` and ``build`` name both for people. ``slot`` is the engine's slot
-    that requests go to, none where the engine chooses.
+    that requests go to, none where the engine chooses. ``on_progress`` hears how many tokens of a prompt are read, and
+    how many it has.
     """
 
     client: EngineClient
@@ -28,6 +29,7 @@ class LocalEndpoint:
     model: str = ""
     build: str = ""
     slot: int | None = None
+    on_progress: Callable[[int, int], None] | None = None
     _tokens: OrderedDict[tuple[str, bool], list[int]] = field(default_factory=OrderedDict, repr=False)
 
     async def tokens(self, prompt: Prompt) -> list[int]:
@@ -63,7 +65,12 @@ class LocalEndpoint:
         Raises ``GrammarRefused``, ``ContextExceeded``, ``EngineDied``.
         """
         stream = self.client.complete(
-            list(ids), grammar=grammar, sampling=sampling, stop=tuple(stop), id_slot=self.slot
+            list(ids),
+            grammar=grammar,
+            sampling=sampling,
+            stop=tuple(stop),
+            id_slot=self.slot,
+            on_progress=self.on_progress,
         )
         try:
             async for piece in stream:

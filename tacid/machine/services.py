@@ -112,7 +112,12 @@ def services_for(config: MachineConfig, named: Path | None = None) -> ServicesSt
     if path is None:
         if not _exists(SERVICES_FILE):
             return ServicesState(
-                None, True, (f"There is no services file {SERVICES_FILE}, so any name of a service can be proposed.",)
+                None,
+                True,
+                (
+                    f"There is no services file {SERVICES_FILE}, so any name of a service can be proposed; "
+                    "--services names one.",
+                ),
             )
         path = SERVICES_FILE
     copy = _copy_of(path, config.state_dir)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tacid.cli.serve import serve
 from tacid.engine.process import Engine
 from tests.serving import Served, joined, serving
 
@@ -153,3 +156,19 @@ def test_the_common_routes(http: httpx.Client, served: Served) -> None:
     logged = [line for line in served.log() if line.get("event") == "request"]
     assert logged
     assert not any("Oslo" in json.dumps(line) for line in served.log())
+
+
+def test_the_request_of_the_readme_is_answered(http: httpx.Client) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (body,) = re.findall(r"curl \S+/v1/chat/completions -d '(\{.*?\})'", readme, re.DOTALL)
+    reply = http.post("/v1/chat/completions", content=body).json()
+    message = reply["choices"][0]["message"]
+    for call in message.get("tool_calls", []):
+        assert set(json.loads(call["function"]["arguments"])) == {"room", "on"}
+    assert message.get("tool_calls") or message["content"]
+
+
+def test_the_request_in_the_help_is_answered(http: httpx.Client) -> None:
+    found = re.search(r"curl http://[^/]+(/\S+) -d '(.*?)'", serve.__doc__ or "")
+    assert found is not None
+    assert http.post(found[1], content=found[2].replace("}]}", '}], "max_tokens": 8}')).status_code == 200

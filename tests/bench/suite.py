@@ -107,10 +107,12 @@ def table(verdicts: list[Verdict]) -> str:
 def main() -> int:
     """Judge, print the table and the findings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tests", type=Path, required=True)
+    parser.add_argument("--tests", type=Path, required=True, help="the suite's folder with draft4 to draft2020-12")
     parser.add_argument("--draft", action="append", choices=[*DRAFTS])
     parser.add_argument("--list", action="store_true", help="name every instance that the grammar alone doesn't settle")
     args = parser.parse_args()
+    if not (args.tests / "draft2020-12").is_dir():
+        parser.error(f"{args.tests} holds no suite: there is no folder draft2020-12 in it")
     verdicts = [
         verdict for draft in args.draft or DRAFTS for group in instances(args.tests, draft) for verdict in judge(*group)
     ]

@@ -120,7 +120,9 @@ def test_what_cannot_be_merged_beside_a_reference_is_recorded() -> None:
     defs = {"A": {"type": "string", "format": "date", "maxLength": 10}}
     schema = {"$ref": "#/$defs/A", "format": "time", "$defs": defs}
     assert ("", "format") in widened(schema)
-    assert admits(schema, '"2020-02-02"', '"2020-02-02-02"') == ['"2020-02-02"']
+    # One of the two is held, with the length.
+    kept = admits(schema, '"2020-02-02"', '"10:20:30Z"', '"10:20:30.123Z"', '"12020-02-02"')
+    assert kept in (['"2020-02-02"'], ['"10:20:30Z"'])
 
 
 def test_a_target_is_one_rule_however_often_it_is_used() -> None:

@@ -47,6 +47,8 @@ def main() -> None:
         print(tables.compare(*args.compare))
     elif args.data:
         names = sorted(path.name for path in args.data.glob("*.json"))
+        if not names:
+            parser.error(f"{args.data} holds no schemas (*.json)")
         names = [name for name in names if not args.split or tables.split_of(name) in args.split][:: args.every]
         setup = Setup(args.data, args.engine, not args.closed, args.draw)
         rows = run(setup, names, args.jobs, args.timeout, args.out)
