@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tacid.api.left_out import HEADER
 from tacid.catalogue import Catalogue, Tool
 from tacid.engine.process import Engine
 from tacid.jsontext import dumps
@@ -189,14 +190,17 @@ class TestTools:
         one = case("names-empty-or-missing")
         assert one.expect["each_alone"]
         good = {"type": "function", "function": {"name": "ok"}}
+        body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "max_tokens": 4}
         for index, entry in enumerate(one.input["tools"]):
-            for before_it in (0, index):
-                body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-                answer = real.post(CHAT, json={**body, "tools": [*_numbered(good, before_it), entry]})
-                assert answer.status_code == one.expect["status"]
-                error = answer.json()["error"]
-                assert f"tools[{before_it}]" in error["message"]
-                assert error["param"].startswith(f"tools[{before_it}]")
+            answer = real.post(CHAT, json={**body, "tools": [entry]})
+            assert answer.status_code == one.expect["status"]
+            error = answer.json()["error"]
+            assert "tools[0]" in error["message"]
+            assert error["param"].startswith("tools[0]")
+            # Beside others it harms only itself.
+            answer = real.post(CHAT, json={**body, "tools": [*_numbered(good, index + 1), entry]})
+            assert answer.status_code == 200
+            assert f"tools[{index + 1}]" in answer.headers[HEADER]
 
     @pytest.mark.engine
     @pytest.mark.model
