@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tacid.catalogue import AUTO, Catalogue, Choice, Tool
+from tacid.catalogue import AUTO, Catalogue, Choice, LeftOut, Tool
 from tacid.chat import Call, Say, Truncated
-from tacid.errors import CatalogueError, InputError
+from tacid.errors import CatalogueError, InputError, RequestError
 from tacid.grammar import Grammar, Report, compile_catalogue, compile_schema, compiled_catalogue
-from tacid.jsontext import loads
+from tacid.jsontext import loads, quote
 from tacid.reply.reader import ReplyReader, TextReader
 from tacid.schema.validate import Validators
 from tacid.turn.request import MAX_CALLS, TurnRequest
@@ -38,12 +38,14 @@ class Plan:
     validators: Validators
     widened: frozenset[str | None] = field(default_factory=frozenset)
     compiling: float | None = None
+    #: Tools that no call can fit, where there is no grammar whose report tells.
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def report(self) -> Report:
         """The grammar's report, with the tools that were left out before there was one."""
         report = self.grammar.report if self.grammar is not None else _NOTHING
-        before = self.request.catalogue.left_out
+        before = (*self.request.catalogue.left_out, *self.left_out)
         return replace(report, left_out=(*before, *report.left_out)) if before else report
 
     @property
@@ -95,7 +97,8 @@ async def plan_turn(
     """The plan of one generation; tools in ``without`` are no longer offered. Compiles in a thread.
 
     ``held``: the reply is held to a grammar of ours; else there is none, and an answer waits until it is checked.
-    Raises ``CatalogueError`` where a call is required and no tool is offered, ``GrammarError``.
+    Raises ``CatalogueError`` where a call is required and no tool is offered, ``RequestError`` where no call can fit
+    any of the tools, ``GrammarError``.
     """
     choice = choice or request.choice
     offered = Catalogue(tuple(tool for tool in request.catalogue if tool.name not in without))
@@ -104,13 +107,7 @@ async def plan_turn(
     if not len(offered) or choice.mode == "none":
         if choice.mode in ("required", "named"):
             raise CatalogueError("A call is required, but no tool is offered; offer one.")
-        if not held:
-            return _unheld(request, Catalogue(), AUTO)
-        if request.answer is not None:
-            grammar = await asyncio.to_thread(compile_schema, request.answer)
-        took = time.perf_counter() - started if grammar is not None else None
-        catalogue = Catalogue()
-        return Plan(request, catalogue, AUTO, grammar, _validators(request, catalogue), _widened(grammar), took)
+        return await _without_tools(request, started) if held else _unheld(request, Catalogue(), AUTO)
     if not held:
         return _unheld(request, offered, choice)
     settings: dict[str, Any] = {
@@ -126,7 +123,31 @@ async def plan_turn(
         took = time.perf_counter() - started
     left_out = {tool.tool for tool in grammar.report.left_out}
     catalogue = Catalogue(tuple(tool for tool in offered if tool.name not in left_out))
+    if not len(catalogue):
+        # The grammar would be an envelope around nothing but the answer, of which the prompt says no word.
+        if len(offered) == len(request.catalogue):
+            raise _nothing_left(grammar.report.left_out)
+        return await _without_tools(request, started, left_out=grammar.report.left_out)
     return Plan(request, catalogue, choice, grammar, _validators(request, catalogue), _widened(grammar), took)
+
+
+async def _without_tools(request: TurnRequest, started: float, *, left_out: tuple[LeftOut, ...] = ()) -> Plan:
+    grammar = await asyncio.to_thread(compile_schema, request.answer) if request.answer is not None else None
+    took = time.perf_counter() - started if grammar is not None else None
+    catalogue = Catalogue()
+    validators = _validators(request, catalogue)
+    return Plan(request, catalogue, AUTO, grammar, validators, _widened(grammar), took, left_out)
+
+
+def _nothing_left(left_out: Sequence[LeftOut]) -> RequestError:
+    first = left_out[0]
+    at = f" at {first.pointer}" if first.pointer else ""
+    return RequestError(
+        f"No tool is left to offer: no call of {quote(first.tool[:100], shown=True)} can fit its schema "
+        f"({first.reason}{at}). Mend it, or leave the tools out.",
+        param="tools",
+        code="tool_not_compilable",
+    )
 
 
 def _unheld(request: TurnRequest, catalogue: Catalogue, choice: Choice) -> Plan:

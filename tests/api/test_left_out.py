@@ -86,9 +86,19 @@ def test_good_tools_warn_of_nothing(served: Served) -> None:
     assert "left_out" not in reply.text
 
 
-@pytest.mark.parametrize("tools", [(BAD,), (NAMELESS,)])
-def test_nothing_left_to_call_is_refused(served: Served, tools: tuple[Any, ...]) -> None:
-    body = {"messages": ASK, "tools": functions(*tools), "tool_choice": "required"}
+@pytest.mark.parametrize("tools", [(BAD,), (NAMELESS,), (NAMELESS, BAD)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tool_choice": "required"},
+        {},
+        {"parallel_tool_calls": True},
+        {"stream": True},
+        {"response_format": {"type": "json_object"}},
+    ],
+)
+def test_nothing_left_to_call_is_refused(served: Served, tools: tuple[Any, ...], more: dict[str, Any]) -> None:
+    body = {"messages": ASK, "tools": functions(*tools), "max_tokens": 20, **more}
     with httpx.Client(base_url=served.url, timeout=60) as http:
         reply = http.post("/v1/chat/completions", json=body)
     assert reply.status_code == 400, reply.text
