@@ -74,8 +74,8 @@ def main() -> int:
     parser.add_argument("--model", action="append", help="smollm2-135m-instruct, random, or a path; may be repeated")
     given = parser.parse_args()
     bad = 0
-    print("| model | part | sampled | finished | calls | outside | unparsed | unlisted | invalid (widened) |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| model | part | sampled | finished | calls | outside | unparsed | unlisted | invalid (widened) | mangled |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         for name in given.model or ["random", "smollm2-135m-instruct"]:
             model = name
@@ -84,7 +84,13 @@ def main() -> int:
                 make_random_model(Path(model), locate(load_config().model)[0])
             for part, verdict in asyncio.run(run(model, given.count)):
                 row = (name, part, verdict.sampled, verdict.finished, verdict.calls)
-                wrong = (len(verdict.outside), len(verdict.unparsed), len(verdict.unlisted), verdict.invalid)
+                wrong = (
+                    len(verdict.outside),
+                    len(verdict.unparsed),
+                    len(verdict.unlisted),
+                    verdict.invalid,
+                    verdict.mangled,
+                )
                 print("|", " | ".join(str(cell) for cell in (*row, *wrong)), "|", flush=True)
                 for line in (verdict.outside + verdict.unparsed + verdict.unlisted)[:5]:
                     print(f"  {line}", file=sys.stderr)
