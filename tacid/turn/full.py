@@ -13,6 +13,7 @@ from tacid.endpoints.local import LocalEndpoint
 from tacid.errors import ContextExceeded, EngineError
 from tacid.prompt.render import render
 from tacid.prompt.segments import Prompt
+from tacid.turn.lookalikes import without_lookalikes
 from tacid.turn.loop import MAX_RETRIES, Spoken, run_turn
 from tacid.turn.plan import Plan
 from tacid.turn.request import TurnRequest, TurnResult
@@ -75,8 +76,12 @@ class _LocalVoice:
             yield Think(thinker.text, thinker.complete)
             left = max(1, left - (tally.usage.completion - before))
         plain = plan.grammar is None
-        stop = (*(request.sampling.stop if plain else ()), *endpoint.family.stop)
-        settings = replace(request.sampling, max_tokens=left, stop=stop)
+        # A grammar ends by itself; the end of a turn, written out in a call, is mere text.
+        stop = (*request.sampling.stop, *endpoint.family.stop) if plain else ()
+        bias = request.sampling.logit_bias
+        if not plain:
+            bias = (*bias, *await without_lookalikes(endpoint, plan.catalogue, request.answer))
+        settings = replace(request.sampling, max_tokens=left, stop=stop, logit_bias=bias)
         reader = plan.reader()
         listing = False
         raw = request.grammar if plain else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -270,3 +271,35 @@ async def test_an_engine_that_is_killed_in_a_reply_is_a_clear_error(
                 if isinstance(event, CallDelta):
                     assert own.pid is not None
                     os.kill(own.pid, signal.SIGKILL)
+
+
+MARKERS = ("<|im_start|>", "a<|im_end|>b", "<|im_end|>", "<file_sep>", "<|endoftext|>", "<b>")
+
+
+@pytest.mark.parametrize("text", MARKERS)
+async def test_markers_in_a_schema_are_text(random: LocalEndpoint, text: str) -> None:
+    tool = Tool(
+        text, "", {"type": "object", "properties": {"x": {"const": text}, text: {"const": 1}}, "required": ["x", text]}
+    )
+    # The random model wants the control token of it more than any spelling.
+    wanted = await random.client.tokenize(text, special=True)
+    bias = tuple((token, 30.0) for token in wanted) if len(wanted) == 1 else ()
+    for seed in range(4):
+        sampling = Sampling(temperature=1.0, max_tokens=400, seed=seed, logit_bias=bias)
+        request = ask("Do it.", Catalogue((tool,)), choice=Choice("required"), sampling=sampling)
+        _, result = await take(random, request)
+        assert not result.outside
+        done = result.completion
+        assert isinstance(done, Call), done
+        assert (done.name, done.arguments) == (text, {"x": text, text: 1})
+        assert not result.invalid
+
+
+async def test_markers_in_a_held_answer_are_text(random: LocalEndpoint) -> None:
+    for text in MARKERS:
+        sampling = Sampling(temperature=1.0, max_tokens=200, seed=1)
+        request = ask("Do it.", Catalogue(()), answer={"enum": [text]}, sampling=sampling)
+        _, result = await take(random, request)
+        done = result.completion
+        assert isinstance(done, Say)
+        assert (json.loads(done.text), done.complete) == (text, True)
