@@ -45,7 +45,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "tacid", *arguments]
 
 
-def tacid(*arguments: str, env: Mapping[str, str], stdin: str | None = None, timeout: float = 120) -> Ran:
+def tacid(*arguments: str, env: Mapping[str, str], stdin: str | None = None, timeout: float = 300) -> Ran:
     """Run the command to its end."""
     done = subprocess.run(
         command(*arguments), input=stdin or "", env=dict(env), capture_output=True, text=True, timeout=timeout
