@@ -20,10 +20,11 @@ from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
 from tacid.grammar.dispatch import dispatch
 from tacid.grammar.envelope import envelope, put_call
 from tacid.grammar.look import look_of
-from tacid.grammar.nodes import Node
+from tacid.grammar.nodes import Alt, Node, Ref
 from tacid.grammar.primitives import OBJECT, PRIMITIVES, STRING, VALUE
 from tacid.grammar.printer import print_rules
 from tacid.grammar.report import LeftOut, Report, Widening
+from tacid.grammar.shapes import alt
 from tacid.grammar.verify import verify
 from tacid.jsontext import MAX_DEPTH, quote
 
@@ -125,6 +126,8 @@ def _compile_catalogue(
             compiled, found = same[key]
         else:
             compiled, found = _compile(builder, tool.parameters, index, tool.name, open_objects)
+            if any(not widening.keyword for widening in found) and not isinstance(compiled, Nothing):
+                compiled = _object(builder, compiled, frozenset())
             if key is not None:
                 same[key] = (compiled, found)
         if isinstance(compiled, Nothing):
@@ -181,6 +184,19 @@ def _compile(
         return Nothing("", "its schema is too large, and what could be widened is not enough"), ()
     whole = OBJECT if isinstance(schema, Mapping) and schema.get("type") == "object" else VALUE
     return whole, (Widening(tool, "", "", "the schema is too large, so any JSON is admitted"),)
+
+
+def _object(builder: Builder, node: Node, within: frozenset[str]) -> Node:
+    """The node with any object where it admits any JSON by itself: what a tool takes is an object, however widened."""
+    if node == VALUE:
+        return OBJECT
+    if isinstance(node, Alt):
+        return alt(_object(builder, option, within) for option in node.options)
+    if isinstance(node, Ref) and node.name in builder.rules and node.name not in within:
+        meant = builder.rules[node.name]
+        held = _object(builder, meant, within | {node.name})
+        return node if held == meant else held
+    return node
 
 
 def _cut(schema: Any, depth: int) -> Any:

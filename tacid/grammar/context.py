@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from tacid.catalogue import Schema
 from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Gate, Lit, Node, Ref, Seq
-from tacid.grammar.primitives import PRIMITIVES, VALUE
+from tacid.grammar.primitives import OBJECT, PRIMITIVES, VALUE
 from tacid.grammar.report import Widening
 from tacid.grammar.shapes import alt, weight
 from tacid.grammar.tidy import tidied
@@ -43,6 +43,11 @@ Compiled: TypeAlias = Node | Nothing
 
 class TooLarge(Exception):
     """A schema went over a bound of one tool; some part of it must be widened."""
+
+
+def _any_of(schema: Mapping[str, Any]) -> Ref:
+    """Any JSON; any object where the schema says that it is one, as the arguments of a tool always are."""
+    return OBJECT if schema.get("type") == "object" else VALUE
 
 
 class _Pending:
@@ -175,10 +180,10 @@ class Scope:
             return VALUE
         if pointer in self.forced:
             self.widen(pointer, "", "the schema is too large here, so any JSON is admitted")
-            return VALUE
+            return _any_of(schema)
         if self.depth >= MAX_SCHEMA_DEPTH:
             self.widen(pointer, "", f"schemas nest deeper than {MAX_SCHEMA_DEPTH} here, so any JSON is admitted")
-            return VALUE
+            return _any_of(schema)
         self.work += 1
         if self.work > MAX_WORK or self.builder.bytes > self.stop:
             raise TooLarge

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tacid.catalogue import Tool
 from tacid.errors import GrammarError
-from tacid.grammar import compile_schema
+from tacid.grammar import compile_catalogue, compile_schema
 from tacid.grammar.walk import accepts
 
 
@@ -99,6 +100,15 @@ def test_references_that_lead_only_to_each_other_admit_any_json_inside() -> None
     assert admits(schema, '{"a":[1]}') == ['{"a":[1]}']
     with pytest.raises(GrammarError, match="only to each other"):
         compile_schema({"$ref": "#/$defs/A", "$defs": defs})
+
+
+@pytest.mark.parametrize("more", [[], [{}], [{"required": ["a"]}]])
+def test_arguments_stay_an_object_where_references_go_round_too_deep(more: list[Any]) -> None:
+    parameters = {"type": "object", "anyOf": [{"allOf": [{"$ref": "#"}]}, *more]}
+    rules = compile_catalogue([Tool("a", "", parameters)]).rules
+    assert accepts(rules, '{"tool":"a","arguments":{"a":1}}')
+    for other in ("1", '""', "[]", "null"):
+        assert not accepts(rules, f'{{"tool":"a","arguments":{other}}}')
 
 
 def test_what_stands_beside_a_reference_is_merged_into_its_target() -> None:
