@@ -108,6 +108,11 @@ def test_every_section_is_read(home: Path) -> None:
         ("[server]\norigins = ['https://a.example/path']", "server.origins.0: an origin is a scheme and a host"),
         ("[server]\nhost = 'http://box'", "server.host: name a host without scheme"),
         ("[server]\nkeys = '~nobody-here/keys'", "server.keys: there is no such home directory"),
+        *(
+            (f"[engine]\nurl = '{url}'", "engine.url: a URL begins with")
+            for url in ("ftp://x", "box:8080", "http://[::1")
+        ),
+        ("[[endpoints]]\nname = 'a'\nkind = 'tools'\nurl = 'http://x:port'", "endpoints.0.url: a URL begins with"),
         ("[server]\nport = 0", "server.port: "),
         ("[server]\nport = 65536", "server.port: "),
         ("[engine]\nkey = 'secret-word'\nslots = 0", "engine.slots: "),

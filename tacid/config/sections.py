@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -57,7 +58,12 @@ def _host(text: str) -> str:
 
 
 def _url(text: str) -> str:
-    if not re.match(r"https?://[^/\s]", text):
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an address of IPv6, or a port that is none
+        good = False
+    if not good or re.search(r"\s", text):
         raise ValueError('a URL begins with "http://" or "https://" and a host')
     return text.rstrip("/")
 
@@ -81,7 +87,7 @@ class Section(BaseModel):
 class EngineConfig(Section):
     """How llama-server is found, started and watched."""
 
-    url: str | None = Field(None, description="An engine that already runs, http://host:port; nothing is started then.")
+    url: Url | None = Field(None, description="An engine that already runs, http://host:port; nothing is started then.")
     key: Secret = Field(None, description="The key of the engine at url.")
     binary: File | None = Field(None, description="A llama-server to start instead of one that is found.")
     threads: int | None = Field(None, ge=1, le=1024, description="Threads; default: the physical cores.")

@@ -75,7 +75,7 @@ def test_a_cpu_without_avx2_is_said_before_the_package_dies_of_it(
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", "/run/x.sock"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(EngineMissing, match="write http://host:port"):
-        find_engine(EngineConfig(url=url))
+        find_engine(EngineConfig().model_copy(update={"url": url}))
 
 
 def test_a_configured_binary_that_is_not_there_or_may_not_run_is_said(tmp_path: Path) -> None:
