@@ -20,6 +20,8 @@ _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | 
 _BEGINNING = re.compile(r"\{|\[\s*\{")
 _NAME_KEYS = ("tool", "name", "function", "tool_name", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input")
+_OPENED = re.compile(r'\{\s*"(?:' + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS)) + r')"\s*:')
+_NAMED = re.compile(r'"(?:' + "|".join(_NAME_KEYS) + r')"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _WRAPPERS = ("tool_call", "function_call", "tool_calls", "function")
 
 
@@ -63,6 +65,30 @@ def read_text(text: str, names: Collection[str]) -> Call | Say:
         if found is not None:
             return found
     return Say(mend(spoken))
+
+
+def broken_off(text: str, names: Collection[str]) -> Truncated | None:
+    """The call that a text breaks off in the middle of, as far as that can be told; ``text`` is its end."""
+    for opened in _OPENED.finditer(text[:MAX_SEARCHED]):
+        tail = text[opened.start() : MAX_SEARCHED]
+        try:
+            json.JSONDecoder().raw_decode(tail)
+        except (ValueError, RecursionError) as error:
+            # Broken, but not at its end: that is no call which only needed more room.
+            if isinstance(error, json.JSONDecodeError) and not _is_end(tail, error.pos):
+                continue
+            named = _NAMED.search(tail)
+            if named is None:
+                return Truncated(text)
+            if named[1] in names:
+                return Truncated(text, named[1])
+    return None
+
+
+def _is_end(text: str, place: int) -> bool:
+    """Whether nothing but the beginning of a string, a number or a word stands from ``place`` on."""
+    rest = text[place:].strip()
+    return rest.startswith('"') or len(rest) < 6
 
 
 def _values(text: str) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from tacid.chat import Call, CallDelta, CallStart, ReplyEvent, Say, SayDelta, Tr
 from tacid.errors import InputError
 from tacid.jsontext import loads
 from tacid.reply.json_stream import ObjectReader, StringReader, ValueReader
-from tacid.reply.lenient import read_text
+from tacid.reply.lenient import broken_off, read_text
 
 #: Characters of a reply that are read; one that is longer counts as cut off there.
 MAX_REPLY = 1 << 20
@@ -198,6 +198,8 @@ class EnvelopeReader:
         read = read_text(raw, self._names)
         if isinstance(read, Call):
             return [CallStart(read.name), CallDelta(read.text), read]
+        if cut_off and (broken := broken_off(raw, self._names)) is not None:
+            return [*([CallStart(broken.name)] if broken.name is not None else []), broken]
         return [*([SayDelta(read.text)] if read.text else []), Say(read.text, complete=not cut_off)]
 
 

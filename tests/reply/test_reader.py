@@ -253,3 +253,32 @@ def test_the_text_of_a_plain_chat_is_the_reply() -> None:
     assert reader.feed("1}") == [SayDelta("1}")]
     assert reader.finish(False) == [Say('{"say":1}')]
     assert TextReader().finish(True) == [Say("", complete=False)]
+
+
+FENCED = 'Sure:\n```json\n{"tool": "weather", "arguments": {"city": "Oslo", "days": 12}}\n```'
+TURNED = '{"arguments": {"city": "Oslo"}, "tool": "weather"}'
+
+
+@pytest.mark.parametrize("text", [FENCED, TURNED])
+def test_an_unheld_call_that_is_cut_off_is_no_answer(text: str) -> None:
+    whole = text.rindex("}") + 1
+    opened = text.index('"', text.index("{") + 2)
+    for end in range(opened + 3, whole):
+        done = check(read([text[:end]], cut_off=True, names=["weather"]))
+        assert isinstance(done, Truncated), text[:end]
+        assert done.name in (None, "weather")
+    assert isinstance(check(read([text[:whole]], cut_off=True, names=["weather"])), Call)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Use {"tool": "hammer", "arguments": {"a',
+        "A set {1, 2",
+        '{"name": "x"} is an object, {and',
+        '{"tool": oops, and so',
+    ],
+)
+def test_words_that_are_cut_off_stay_words(text: str) -> None:
+    done = check(read([text], cut_off=True, names=["weather"]))
+    assert done == Say(text, complete=False)
