@@ -5,7 +5,6 @@ Most requests of one client bring the same tools, each time read anew from JSON.
 
 from __future__ import annotations
 
-import marshal
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
@@ -13,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from tacid.catalogue import Catalogue, Choice, Schema
+from tacid.grammar.content import content_key
 
 if TYPE_CHECKING:
     from tacid.grammar.compile import Grammar
-
-#: The form of `marshal` that says the same of equal content, whichever objects it is made of.
-_MARSHAL = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +76,6 @@ class Cache:
         self._known.move_to_end(place)
         while len(self._known) > self._size:
             self._known.popitem(last=False)
-
-
-def content_key(value: Any) -> bytes | None:
-    """Bytes that are equal for equal JSON; ``None`` for what has none (too deep, or no JSON)."""
-    try:
-        return marshal.dumps(value, _MARSHAL)
-    except ValueError:
-        return None
 
 
 def _key(catalogue: Catalogue, settings: Settings) -> tuple[Any, ...] | None:

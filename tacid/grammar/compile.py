@@ -15,7 +15,8 @@ from typing import Any
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema, Tool
 from tacid.errors import GrammarError
 from tacid.grammar import limits
-from tacid.grammar.cache import Cache, Settings, content_key
+from tacid.grammar.cache import Cache, Settings
+from tacid.grammar.content import content_key
 from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
 from tacid.grammar.dispatch import dispatch
 from tacid.grammar.envelope import envelope, put_call

@@ -5,12 +5,12 @@ A `Builder` holds the rules of a whole grammar; a `Scope` compiles the one schem
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
+from tacid.grammar.content import content_key
 from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Gate, Lit, Node, Ref, Seq
 from tacid.grammar.primitives import OBJECT, PRIMITIVES, VALUE
@@ -145,7 +145,7 @@ class Scope:
         self.work = 0
         self.stop = builder.bytes + max_bytes
         self._made = 0
-        self._memo: dict[str, Compiled | _Pending] = {}
+        self._memo: dict[str | bytes, Compiled | _Pending] = {}
         self._discarded = False
         self._looped = False
 
@@ -201,7 +201,7 @@ class Scope:
                 known = self.costs.get(pointer, (0, schema))
                 self.costs[pointer] = (known[0] + cost, schema)
 
-    def once(self, key: str, schema: Schema, pointer: str) -> Compiled:
+    def once(self, key: str | bytes, schema: Schema, pointer: str) -> Compiled:
         """The node of a schema that may come to itself again: its rule's name is taken before it is compiled."""
         known = self._memo.get(key)
         if isinstance(known, _Pending):
@@ -225,11 +225,10 @@ class Scope:
 
     def merged(self, schema: Schema, pointer: str) -> Compiled:
         """The node of a schema made by merging; the same content is compiled once, so that recursion ends."""
-        try:
-            key = json.dumps(schema)
-        except RecursionError:
-            raise TooLarge from None
-        return self.once("merged " + key, schema, pointer)
+        key = content_key(schema)
+        if key is None:
+            raise TooLarge
+        return self.once(key, schema, pointer)
 
     def name(self, kind: str) -> str:
         """A fresh rule name."""

@@ -7,6 +7,7 @@ A set that holds nearly everything has every spelling that JSON knows. Any other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from tacid.grammar.nodes import Chars, Lit, Node
 from tacid.grammar.primitives import CHAR, KEY_ESCAPE
@@ -38,12 +39,17 @@ def spelled(ranges: Ranges, named: Callable[[Node], Node]) -> Node:
         return CHAR
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
         return json_literal(chr(ranges[0][0]))
-    raw = difference(ranges, _NEVER_RAW)
-    escapes = _escapes(ranges)
-    options: list[Node] = [_class(raw)] if raw else []
-    options.extend(escapes)
-    node = alt(options)
+    node = _spellings(ranges)
     return node if isinstance(node, Chars) and len(node.ranges) <= _FEW_RANGES else named(node)
+
+
+@lru_cache(maxsize=1024)
+def _spellings(ranges: Ranges) -> Node:
+    """A character of a set in each of its spellings; one node for all grammars."""
+    raw = difference(ranges, _NEVER_RAW)
+    options: list[Node] = [_class(raw)] if raw else []
+    options.extend(_escapes(ranges))
+    return alt(options)
 
 
 def _class(raw: Ranges) -> Chars:

@@ -161,7 +161,7 @@ def settled(schema: Schema) -> Schema:
         return False
     properties, required = schema.get("properties"), schema.get("required")
     formula = schema.get(PRESENCE)
-    if isinstance(required, list) and required and (isinstance(properties, Mapping) or formula is not None):
+    if isinstance(required, list) and (isinstance(properties, Mapping) or formula is not None):
         names = [key for key in required if isinstance(key, str)]
         forbidden = isinstance(properties, Mapping) and any(properties.get(key, True) is False for key in names)
         if not forbidden and formula is not None:

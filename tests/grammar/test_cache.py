@@ -6,7 +6,8 @@ import copy
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Tool
 from tacid.grammar import compile_catalogue, compiled_catalogue
-from tacid.grammar.cache import Cache, Settings, content_key
+from tacid.grammar.cache import Cache, Settings
+from tacid.grammar.content import content_key
 
 PLAIN = Settings(AUTO, False, 1, frozenset(), None)
 
