@@ -19,6 +19,7 @@ _ABOUT = frozenset(
     {"type", "required", "properties", "dependentRequired", "dependencies", "dependentSchemas", PRESENCE}
 )
 _COMBINING = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
+_READABLE = _ABOUT | _COMBINING
 #: Branches of one union, schemas in one formula.
 MAX_PARTS = 64
 
@@ -73,11 +74,14 @@ class _Reader:
             return schema, schema
         if not isinstance(schema, Mapping) or depth > 16 or self.left < 0:
             return None
-        keywords = {k for k in schema if k in ASSERTING or k.startswith("tacid:")}
-        if keywords - _ABOUT - _COMBINING:
+        # In their order, since names get their place among the members by the order in which a formula speaks of them.
+        keywords = [k for k in schema if k in ASSERTING or k.startswith("tacid:")]
+        if not _READABLE.issuperset(keywords):
             return None
         parts: list[tuple[Formula, bool]] = []
-        for keyword in keywords - {"then", "else"}:
+        for keyword in keywords:
+            if keyword in ("then", "else"):
+                continue
             part = _READERS[keyword](self, schema, depth)
             if part is None:
                 return None

@@ -150,10 +150,23 @@ def _texts(grammar: Grammar) -> tuple[str, Any]:
     return grammar.text, grammar.report
 
 
+#: What is demanded and forbidden of members that nobody declares, by several keywords beside each other.
+UNDECLARED = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "anyOf": [
+        {"required": ["x"], "properties": {"y": False}, "not": {"required": ["z"]}},
+        {"required": ["w"], "dependentRequired": {"v": ["u"]}, "properties": {"t": False}},
+    ],
+}
+
+
 def test_the_same_bytes_in_every_process_and_with_every_hash_seed() -> None:
     code = (
         "import json, sys; from tests.case_files import cases_of; from tacid.grammar import compile_catalogue\n"
+        "from tacid.grammar import compile_schema\n"
         "for one in cases_of('catalogue'): g = compile_catalogue(one.tools); print(g.text); print(g.report.widenings)\n"
+        f"print(compile_schema({UNDECLARED!r}, open_objects=True).text)\n"
     )
     outputs = {
         subprocess.run(

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tacid.schema.exclusive import exclusive
-from tacid.schema.keywords import plain, same_key, type_list
-from tacid.schema.merge import merge
+from tacid.schema.keywords import PRESENCE, plain, same_key, type_list
+from tacid.schema.merge import merge, settled
 from tests.grammar.strategies import parts, values
 from tests.grammar.test_compile_random import fits, validator
 
@@ -116,3 +116,10 @@ def test_values_that_json_schema_calls_equal() -> None:
     assert same_key({"a": [1.0], "b": 2}) == same_key({"b": 2.0, "a": [1]})
     assert len({same_key(value) for value in (1, True, "1", None, "null", [1], 1.5)}) == 7
     assert plain([2.0, {"a": 1e20}, 2.5, True]) == [2, {"a": 10**20}, 2.5, True]
+
+
+@pytest.mark.parametrize("required", [[], ["a"]])
+def test_what_no_object_can_meet_is_seen_whatever_is_required(required: list[str]) -> None:
+    left = settled({"type": ["object", "null"], "required": required, PRESENCE: ["and", ["key", "b"], False]})
+    assert left == {"type": ["null"]}
+    assert settled({"type": "object", "required": required, PRESENCE: False}) is False
