@@ -71,7 +71,7 @@ def test_a_sign_of_life_while_the_engine_reads(server: Running, protocol: Protoc
                 break
             beats += protocol.beat(line)
     assert beats >= 3, "it reads for seconds"
-    assert max(silences(moments)) < BEAT + 1.2
+    assert max(silences(moments)) < BEAT + 0.7
     server.serves()
 
 
@@ -93,7 +93,7 @@ def test_a_sign_of_life_while_arguments_are_held_back(server: Running, protocol:
                 break
     assert "tool_calls" in text or "tool_use" in text
     assert beats >= 2
-    assert max(silences(moments)) < BEAT + 1.2
+    assert max(silences(moments)) < BEAT + 0.7
     assert protocol.whole(text)
 
 
