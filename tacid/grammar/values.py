@@ -133,14 +133,14 @@ def _plainly(schema: Mapping[str, Any], values: list[Any]) -> list[Any]:
 
 
 def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The keywords as a document of their own, with the definitions that they may refer to.
+    """The keywords as a document of their own and of the latest draft, with the definitions that they may refer to.
 
     ``None`` where something refers to other places: they aren't in that document, or are something else there; and
     where something within has keywords of our own.
     """
     if not isinstance(scope.root, Mapping):
         return beside
-    document = {**{k: scope.root[k] for k in ("$schema", "$defs", "definitions") if k in scope.root}, **beside}
+    document = {**{k: scope.root[k] for k in ("$defs", "definitions") if k in scope.root}, **beside}
     waiting: list[Any] = [document]
     while waiting:
         place = waiting.pop()
