@@ -13,6 +13,7 @@ ROOT = Path(tacid.__file__).parent
 
 FLOORS = {
     "errors": -1,
+    "deadline": -1,
     "jsontext": 0,
     "catalogue": 1,
     "chat": 1,

@@ -27,10 +27,13 @@ class Settings:
     max_calls: int
     alone: frozenset[str]
     answer: Schema | None
+    max_seconds: float
+    max_bytes: int
 
     def key(self) -> tuple[Any, ...]:
         """The settings but for the answer, which can't be hashed."""
-        return self.choice.mode, self.choice.name, self.open_objects, self.max_calls, self.alone
+        bounds = self.max_seconds, self.max_bytes
+        return self.choice.mode, self.choice.name, self.open_objects, self.max_calls, self.alone, *bounds
 
 
 class Cache:

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema, Tool
 from tacid.errors import GrammarError
-from tacid.grammar import limits
 from tacid.grammar.cache import Cache, Settings
 from tacid.grammar.content import content_key
-from tacid.grammar.context import Builder, Compiled, Nothing, Scope, TooLarge
-from tacid.grammar.dispatch import dispatch
+from tacid.grammar.context import Builder, Compiled, Nothing
 from tacid.grammar.envelope import envelope, put_call
+from tacid.grammar.fit import MAX_BYTES, MAX_SECONDS, Bounds, fitted
 from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Alt, Node, Ref
 from tacid.grammar.primitives import OBJECT, PRIMITIVES, STRING, VALUE
@@ -27,12 +25,8 @@ from tacid.grammar.printer import print_rules
 from tacid.grammar.report import LeftOut, Report, Widening
 from tacid.grammar.shapes import alt
 from tacid.grammar.verify import verify
-from tacid.jsontext import MAX_DEPTH, quote
+from tacid.jsontext import quote
 
-#: About how many bytes of grammar one tool, or one schema, may take.
-MAX_TOOL_BYTES = 512 * 1024
-#: How often parts of one tool are widened before it is taken as a whole.
-MAX_TRIES = 8
 #: Grammars kept.
 CACHED = 64
 
@@ -51,14 +45,19 @@ class Grammar:
         return (self.text, *(print_rules(self.rules, gate) for gate in sorted(self.gates)))
 
 
-def compile_schema(schema: Schema, *, open_objects: bool = False) -> Grammar:
+def compile_schema(
+    schema: Schema, *, open_objects: bool = False, max_seconds: float = MAX_SECONDS, max_bytes: int = MAX_BYTES
+) -> Grammar:
     """The grammar of the canonical texts of what fits ``schema``.
+
+    Within about ``max_seconds`` of processor time, less what its lists of values take, and ``max_bytes`` of text (at
+    most `MAX_GRAMMAR_BYTES`): what would go beyond is widened, the costliest parts first, and reported.
 
     Objects that declare ``properties`` and say nothing of others are closed, or with ``open_objects`` open. Raises
     ``GrammarError`` for a schema that nothing fits, ``CompilerBug`` where the result doesn't verify.
     """
     builder = Builder()
-    compiled, widenings = _compile(builder, schema, 0, None, open_objects)
+    compiled, widenings = fitted(builder, schema, 0, None, open_objects, Bounds(max_seconds, max_bytes).share(builder))
     if isinstance(compiled, Nothing):
         raise GrammarError(f"Nothing fits the schema: at {_shown(compiled.pointer)} {compiled.reason}.")
     return _finish(builder, compiled, widenings, (), {})
@@ -72,19 +71,22 @@ def compile_catalogue(
     max_calls: int = 1,
     alone: Collection[str] = (),
     answer: Schema | None = None,
+    max_seconds: float = MAX_SECONDS,
+    max_bytes: int = MAX_BYTES,
 ) -> Grammar:
     """The grammar of one call of one of ``tools``, or of an answer, as ``choice`` lets it be.
 
     With ``max_calls`` above 1 it also admits a list of two to so many calls, of tools that are not in ``alone``. An
     answer is text, or, with the schema ``answer``, what fits it. A tool that no call fits is left out and reported.
+    ``max_seconds`` and ``max_bytes`` are bounds of the whole as in `compile_schema`, of which each tool has a share.
     Raises ``GrammarError``: a call is demanded and none can be made, the tool named isn't there, no answer fits;
     ``CatalogueError``: two tools of one name; ``CompilerBug``.
     """
     catalogue = tools if isinstance(tools, Catalogue) else Catalogue(tuple(tools))
-    settings = Settings(choice, open_objects, max_calls, frozenset(alone), answer)
+    settings = Settings(choice, open_objects, max_calls, frozenset(alone), answer, max_seconds, max_bytes)
     cached = _CACHE.get(catalogue, settings)
     if cached is None:
-        cached = _compile_catalogue(catalogue, choice, open_objects, max_calls, alone, answer)
+        cached = _compile_catalogue(catalogue, settings)
         _CACHE.put(catalogue, settings, cached)
     return cached
 
@@ -97,19 +99,17 @@ def compiled_catalogue(
     max_calls: int = 1,
     alone: Collection[str] = (),
     answer: Schema | None = None,
+    max_seconds: float = MAX_SECONDS,
+    max_bytes: int = MAX_BYTES,
 ) -> Grammar | None:
     """What `compile_catalogue` would give, if it is kept from an earlier time."""
-    return _CACHE.get(tools, Settings(choice, open_objects, max_calls, frozenset(alone), answer))
+    return _CACHE.get(
+        tools, Settings(choice, open_objects, max_calls, frozenset(alone), answer, max_seconds, max_bytes)
+    )
 
 
-def _compile_catalogue(
-    catalogue: Catalogue,
-    choice: Choice,
-    open_objects: bool,
-    max_calls: int,
-    alone: Collection[str],
-    answer: Schema | None,
-) -> Grammar:
+def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
+    choice, open_objects, answer = settings.choice, settings.open_objects, settings.answer
     if choice.mode == "named" and (choice.name is None or choice.name not in catalogue):
         raise GrammarError(f"There is no tool {_shown(choice.name or '')} to choose; choose one that is offered.")
     builder = Builder()
@@ -118,19 +118,26 @@ def _compile_catalogue(
     left_out: list[LeftOut] = []
     owners: dict[str, str] = {}
     same: dict[bytes, tuple[Compiled, tuple[Widening, ...]]] = {}
-    for index, tool in enumerate(catalogue):
-        if choice.mode == "none" or (choice.mode == "named" and tool.name != choice.name):
-            continue
+    bounds = Bounds(settings.max_seconds, settings.max_bytes)
+    offered = [
+        (index, tool, content_key(tool.parameters))
+        for index, tool in enumerate(catalogue)
+        if choice.mode != "none" and (choice.mode != "named" or tool.name == choice.name)
+    ]
+    sizes = [_size(key) for _, _, key in offered]
+    coming = sum(sizes) + (_size(content_key(answer)) if answer is not None else 0)
+    for (index, tool, key), size in zip(offered, sizes, strict=True):
         mark = len(builder.rules)
-        key = content_key(tool.parameters)
         if key is not None and key in same:
             compiled, found = same[key]
         else:
-            compiled, found = _compile(builder, tool.parameters, index, tool.name, open_objects)
+            share = bounds.share(builder, size / coming)
+            compiled, found = fitted(builder, tool.parameters, index, tool.name, open_objects, share)
             if any(not widening.keyword for widening in found) and not isinstance(compiled, Nothing):
                 compiled = _object(builder, compiled, frozenset())
             if key is not None:
                 same[key] = (compiled, found)
+        coming -= size
         if isinstance(compiled, Nothing):
             left_out.append(LeftOut(tool.name, compiled.pointer, compiled.reason))
             continue
@@ -144,47 +151,13 @@ def _compile_catalogue(
         raise GrammarError(f"A call is demanded and no tool can be called{why}; offer a tool that has a legal call.")
     say: Node | None = STRING if choice.mode in ("auto", "none") else None
     if say is not None and answer is not None:
-        compiled, found = _compile(builder, answer, len(catalogue), None, open_objects)
+        compiled, found = fitted(builder, answer, len(catalogue), None, open_objects, bounds.share(builder))
         if isinstance(compiled, Nothing):
             raise GrammarError(f"No answer fits the schema: at {_shown(compiled.pointer)} {compiled.reason}.")
         say = compiled
         widenings.extend(found)
-    root = envelope(builder, calls, say=say, max_calls=max_calls, alone=alone)
+    root = envelope(builder, calls, say=say, max_calls=settings.max_calls, alone=settings.alone)
     return _finish(builder, root, widenings, left_out, owners)
-
-
-def _compile(
-    builder: Builder, schema: Schema, index: int, tool: str | None, open_objects: bool
-) -> tuple[Compiled, tuple[Widening, ...]]:
-    """Compile one schema; while it is too large, its costliest part without a list of values becomes any JSON."""
-    forced: frozenset[str] = frozenset()
-    cut: tuple[Widening, ...] = ()
-    spare = max(limits.MAX_GRAMMAR_BYTES - limits.MAX_GRAMMAR_BYTES // 8 - builder.bytes, 0)
-    for _ in range(MAX_TRIES):
-        scope = Scope(
-            builder,
-            schema,
-            dispatch,
-            index=index,
-            tool=tool,
-            open_objects=open_objects,
-            forced=forced,
-            max_bytes=min(MAX_TOOL_BYTES, spare),
-        )
-        try:
-            return scope.compile(), (*cut, *scope.widenings.values())
-        except RecursionError:
-            schema = _cut(schema, MAX_DEPTH)
-            cut = (Widening(tool, "", "", f"the schema nests deeper than {MAX_DEPTH}; below, any JSON is admitted"),)
-        except TooLarge:
-            costliest = _costliest(scope)
-            if costliest is None:
-                break
-            forced |= {costliest}
-    if _lists_values(scope, schema):
-        return Nothing("", "its schema is too large, and what could be widened is not enough"), ()
-    whole = OBJECT if isinstance(schema, Mapping) and schema.get("type") == "object" else VALUE
-    return whole, (Widening(tool, "", "", "the schema is too large, so any JSON is admitted"),)
 
 
 def _object(builder: Builder, node: Node, within: frozenset[str]) -> Node:
@@ -200,41 +173,9 @@ def _object(builder: Builder, node: Node, within: frozenset[str]) -> Node:
     return node
 
 
-def _cut(schema: Any, depth: int) -> Any:
-    """The schema with what nests deeper than ``depth`` replaced by a schema about nothing."""
-    if not isinstance(schema, (Mapping, list)):
-        return schema
-    if depth == 0:
-        return True
-    if isinstance(schema, list):
-        return [_cut(item, depth - 1) for item in schema]
-    return {key: _cut(value, depth - 1) for key, value in schema.items()}
-
-
-def _costliest(scope: Scope) -> str | None:
-    """The pointer of what took most, of the schemas that hold no list of values; never the whole."""
-    for pointer, (_, schema) in sorted(scope.costs.items(), key=lambda item: -item[1][0]):
-        if pointer and not _lists_values(scope, schema):
-            return pointer
-    return None
-
-
-def _lists_values(scope: Scope, schema: Any) -> bool:
-    """Whether an ``enum`` stands anywhere in a schema, or in what it refers to."""
-    waiting, seen = [schema], set[str]()
-    while waiting:
-        place = waiting.pop()
-        if isinstance(place, Mapping):
-            if isinstance(place.get("enum"), list):
-                return True
-            target = scope.target(place.get("$ref"))
-            if target is not None and target[0] not in seen:
-                seen.add(target[0])
-                waiting.append(target[1])
-            waiting.extend(place.values())
-        elif isinstance(place, list):
-            waiting.extend(place)
-    return False
+def _size(key: bytes | None) -> int:
+    """About how much a schema says; one that nests too deep for a key, as much as it may."""
+    return MAX_BYTES if key is None else len(key)
 
 
 def _finish(

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from time import thread_time
+from typing import Any, NamedTuple, TypeAlias
 
 from tacid.catalogue import Schema
+from tacid.deadline import OutOfTime, check
 from tacid.grammar.content import content_key
 from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Gate, Lit, Node, Ref, Seq
@@ -41,6 +43,15 @@ class Nothing:
 Compiled: TypeAlias = Node | Nothing
 
 
+@dataclass(slots=True)
+class Cost:
+    """The work and text, and the seconds, that the schema at one pointer took."""
+
+    schema: Schema
+    work: int = 0
+    seconds: float = 0.0
+
+
 class TooLarge(Exception):
     """A schema went over a bound of one tool; some part of it must be widened."""
 
@@ -58,6 +69,16 @@ class _Pending:
     def __init__(self) -> None:
         self.name = ""
         self.used = False
+
+
+class Mark(NamedTuple):
+    """How much a builder held at one time: the number of its rules, and what it counts."""
+
+    rules: int
+    bytes: int
+    squares: int
+    ways: int
+    pattern_cost: int
 
 
 class Builder:
@@ -106,6 +127,15 @@ class Builder:
             if node is not None and self._by_node.get(node) == Ref(name):
                 del self._by_node[node]
 
+    def mark(self) -> Mark:
+        """Where the builder stands, to come back to."""
+        return Mark(len(self.rules), self.bytes, self.squares, self.ways, self.pattern_cost)
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget what was made, and counted, since the builder stood at a mark."""
+        self.drop(self.since(mark.rules))
+        _, self.bytes, self.squares, self.ways, self.pattern_cost = mark
+
     def since(self, mark: int) -> list[str]:
         """Names of the rules made since there were ``mark`` rules."""
         return list(self.rules)[mark:]
@@ -128,6 +158,7 @@ class Scope:
         open_objects: bool,
         forced: frozenset[str] = frozenset(),
         max_bytes: int,
+        gate_bytes: int,
     ) -> None:
         self.builder = builder
         self.root = root = standalone(root)
@@ -140,7 +171,9 @@ class Scope:
         self.flattener = Flattener(self.resolver, self.tick)
         self.widenings: dict[tuple[str, str], Widening] = {}
         #: How much work and text each schema took, and what it says; for choosing what to widen.
-        self.costs: dict[str, tuple[int, Schema]] = {}
+        self.costs: dict[str, Cost] = {}
+        #: Printed bytes of one list of values from which it becomes a gate.
+        self.gate_bytes = gate_bytes
         self.depth = 0
         self.work = 0
         self.stop = builder.bytes + max_bytes
@@ -148,24 +181,26 @@ class Scope:
         self._memo: dict[str | bytes, Compiled | _Pending] = {}
         self._discarded = False
         self._looped = False
+        #: Pointers of schemas that are being compiled.
+        self._within: set[str] = set()
 
     def compile(self) -> Compiled:
         """The node of the whole document. Rules that a dead end left behind are gone again.
 
-        Raises `TooLarge` where the schema goes over a bound, ``RecursionError`` where it nests too deep; its rules
-        are gone then too.
+        Raises `TooLarge` where the schema goes over a bound, `OutOfTime` within a deadline, ``RecursionError`` where it
+        nests too deep; its rules are gone then too.
         """
-        mark, size = len(self.builder.rules), self.builder.bytes
+        mark = self.builder.mark()
         try:
             compiled = self.node(self.root, "")
-            if self.builder.bytes > self.stop:
+            if self.builder.bytes + (0 if isinstance(compiled, Nothing) else weight(compiled)) > self.stop:
                 raise TooLarge
             if isinstance(compiled, Nothing):
-                self._undo(mark, size)
+                self.builder.back_to(mark)
             elif self._looped or self._discarded:
-                compiled = self._tidy(compiled, mark)
-        except (TooLarge, RecursionError):
-            self._undo(mark, size)
+                compiled = self._tidy(compiled, mark.rules)
+        except (TooLarge, OutOfTime, RecursionError):
+            self.builder.back_to(mark)
             raise
         return compiled
 
@@ -184,10 +219,13 @@ class Scope:
         if self.depth >= MAX_SCHEMA_DEPTH:
             self.widen(pointer, "", f"schemas nest deeper than {MAX_SCHEMA_DEPTH} here, so any JSON is admitted")
             return _any_of(schema)
-        self.work += 1
-        if self.work > MAX_WORK or self.builder.bytes > self.stop:
+        self.tick()
+        if self.builder.bytes > self.stop:
             raise TooLarge
         before, rules = self.work + self.builder.bytes, len(self.builder.rules)
+        started = thread_time()
+        outermost = pointer not in self._within
+        self._within.add(pointer)
         self.depth += 1
         try:
             compiled = self.dispatch(self, schema, pointer)
@@ -197,9 +235,13 @@ class Scope:
         finally:
             self.depth -= 1
             cost = self.work + self.builder.bytes - before
-            if cost > 200:
-                known = self.costs.get(pointer, (0, schema))
-                self.costs[pointer] = (known[0] + cost, schema)
+            seconds = thread_time() - started
+            if outermost:
+                self._within.discard(pointer)
+            if outermost and (cost > 200 or seconds > 0.002):
+                known = self.costs.setdefault(pointer, Cost(schema))
+                known.work += cost
+                known.seconds += seconds
 
     def once(self, key: str | bytes, schema: Schema, pointer: str) -> Compiled:
         """The node of a schema that may come to itself again: its rule's name is taken before it is compiled."""
@@ -274,7 +316,8 @@ class Scope:
         return self.flattener.flat(schema)
 
     def tick(self) -> None:
-        """Count one more schema looked at. Raises `TooLarge` where these are too many."""
+        """Count one more schema looked at. Raises `TooLarge` where these are too many, `OutOfTime` past a deadline."""
+        check()
         self.work += 1
         if self.work > MAX_WORK:
             raise TooLarge
@@ -286,10 +329,6 @@ class Scope:
     def target(self, ref: Any) -> tuple[str, Schema] | None:
         """The pointer and schema that a reference leads to, or ``None``."""
         return self.resolver.resolve(ref) if isinstance(ref, str) else None
-
-    def _undo(self, mark: int, size: int) -> None:
-        self.builder.drop(self.builder.since(mark))
-        self.builder.bytes = size
 
     def _tidy(self, compiled: Node, mark: int) -> Compiled:
         names = self.builder.since(mark)

@@ -125,6 +125,7 @@ def _one_of(
                 left_out = [a for a in left if isinstance(a, Mapping) and disjoint(a, against)]
                 if len(left_out) == len(left):
                     continue
+            scope.tick()
             if other not in contrary:
                 contrary[other] = negated(branches[other], scope.flat)
             turned = contrary[other]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jsonschema_rs
 
-from tacid.grammar.context import Compiled, Nothing, Scope, assertions
-from tacid.grammar.limits import GATE_BYTES
+from tacid.deadline import uncounted
+from tacid.grammar import limits
+from tacid.grammar.context import Compiled, Nothing, Scope, TooLarge, assertions
 from tacid.grammar.nodes import Gate, Lit, Node, Ref
 from tacid.grammar.shapes import alt, seq, weight
 from tacid.grammar.tree import json_literal, prefix_tree, value_tree
@@ -30,6 +31,11 @@ def compile_values(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Com
     if not isinstance(listed, (list, tuple)):
         scope.widen(pointer, "enum", "this is no list of values")
         return scope.merged(assertions(schema, "enum"), pointer)
+    with uncounted():
+        return _compiled(scope, schema, keyword, listed, pointer)
+
+
+def _compiled(scope: Scope, schema: Mapping[str, Any], keyword: str, listed: Sequence[Any], pointer: str) -> Compiled:
     # Nothing nested deeper is ever read as a reply.
     listed = [value for value in listed if not deeper_than(value, MAX_DEPTH)]
     values = {same_key(value): value for value in reversed(listed)}
@@ -69,7 +75,10 @@ def _listed(scope: Scope, values: list[Any]) -> Node:
     else:
         options.extend(Lit(text) for text in spelled)
     choice = alt(options)
-    if weight(choice) + sum(map(weight, parts.values())) > GATE_BYTES:
+    size = weight(choice) + sum(map(weight, parts.values()))
+    if size > limits.MAX_GRAMMAR_BYTES * 7 // 8:
+        raise TooLarge
+    if size > scope.gate_bytes:
         return scope.gate(choice, parts)
     if isinstance(choice, Lit) or (len(values) == 1 and not parts):
         return choice
@@ -124,14 +133,14 @@ def _plainly(schema: Mapping[str, Any], values: list[Any]) -> list[Any]:
 
 
 def _alone(scope: Scope, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The keywords as a document of their own, with the definitions that they may refer to.
+    """The keywords as a document of their own and of the latest draft, with the definitions that they may refer to.
 
     ``None`` where something refers to other places: they aren't in that document, or are something else there; and
     where something within has keywords of our own.
     """
     if not isinstance(scope.root, Mapping):
         return beside
-    document = {**{k: scope.root[k] for k in ("$schema", "$defs", "definitions") if k in scope.root}, **beside}
+    document = {**{k: scope.root[k] for k in ("$defs", "definitions") if k in scope.root}, **beside}
     waiting: list[Any] = [document]
     while waiting:
         place = waiting.pop()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
 
+from tacid.deadline import check
 from tacid.patterns.charset import ALL, Ranges, contains, intersection, ranges_of, union
 
 #: States that an automaton may have, before and after it is made minimal.
@@ -241,6 +242,7 @@ def walk(
     states = [start]
     rows: list[list[int]] = []
     for state in states:
+        check()
         row: list[int] = []
         for to in after(state):
             if to is None:

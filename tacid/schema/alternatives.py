@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from tacid.catalogue import Schema
+from tacid.deadline import check
 from tacid.schema.exclusive import exclusive
 from tacid.schema.flat import DEPENDENT, UNEVALUATED, applicators, evaluated, without_applicators
 from tacid.schema.keywords import LATE, LOST, OPEN, PRESENCE, same_key, type_list
@@ -64,6 +65,7 @@ def split(schema: Schema, flat: Flat, lose: Lose) -> list[Schema]:
     out. Unions stay."""
     waiting, done = [schema], list[Schema]()
     while waiting:
+        check()
         one = waiting.pop()
         if isinstance(one, Mapping):
             one = with_formulas(one)

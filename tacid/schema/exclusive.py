@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacid.catalogue import Schema
+from tacid.deadline import check
 from tacid.schema.keywords import TYPES, is_number, kind_of, same_key, type_list
 
 _MAX_PRODUCT = 64
@@ -36,6 +37,7 @@ def exclusive(branches: Sequence[Schema]) -> bool:
 
 def disjoint(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether it is plain that no instance fits both."""
+    check()
     left, right = _kinds(one), _kinds(other)
     shared = left & right
     if not shared:

@@ -13,6 +13,7 @@ from math import gcd
 from typing import Any
 
 from tacid.catalogue import Schema
+from tacid.deadline import check
 from tacid.schema.join_arrays import join_arrays
 from tacid.schema.join_objects import join_objects
 from tacid.schema.keywords import (
@@ -58,6 +59,7 @@ def join(one: Schema, other: Schema) -> Schema:
         if one is True or other is True:
             return other if one is True else one
         return False
+    check()
     left, right = asserting(one), asserting(other)
     if not right or same(left, right):
         return settled(left)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
+from tacid.deadline import check
 from tacid.schema.keywords import ASSERTING, PRESENCE, type_list
 
 Formula: TypeAlias = Any
@@ -282,6 +283,7 @@ class Diagram:
             return high
         key = (test, high, low)
         if key not in self._asked:
+            check()
             place = min(self._nodes[node][0] for node in key)
             on = self._choice(*(self.given(node, place) for node in key))
             off = self._choice(*(self.omitted(node, place) for node in key))

@@ -8,8 +8,9 @@ from tacid.catalogue import AUTO, Catalogue, Choice, Tool
 from tacid.grammar import compile_catalogue, compiled_catalogue
 from tacid.grammar.cache import Cache, Settings
 from tacid.grammar.content import content_key
+from tacid.grammar.fit import MAX_BYTES, MAX_SECONDS
 
-PLAIN = Settings(AUTO, False, 1, frozenset(), None)
+PLAIN = Settings(AUTO, False, 1, frozenset(), None, MAX_SECONDS, MAX_BYTES)
 
 
 def catalogue(kind: str = "string", name: str = "look") -> Catalogue:
@@ -38,6 +39,16 @@ def test_other_tools_names_and_settings_have_grammars_of_their_own() -> None:
     ]
     assert len({grammar.text for grammar in grammars}) == len(grammars)
     assert compile_catalogue(tools).text == grammars[0].text
+
+
+def test_other_bounds_have_grammars_of_their_own() -> None:
+    tools = catalogue()
+    bounded = [
+        compile_catalogue(tools),
+        compile_catalogue(tools, max_bytes=50_000),
+        compile_catalogue(tools, max_seconds=9),
+    ]
+    assert len({id(grammar) for grammar in bounded}) == 3
 
 
 def test_a_catalogue_in_the_place_of_one_that_is_gone_is_another() -> None:
