@@ -121,7 +121,8 @@ def _size(value: Any) -> int:
     return 1 + sum(map(_size, value)) if isinstance(value, list) else 1
 
 
-_FINE = re.compile(r"\.(0{5}|9{8})|\d{16}\.|\.\d{16}")
+#: A number that a double doesn't hold as it is written: with so small a fraction, or of more than 15 digits with one.
+_FINE = re.compile(r"\.(0{5}|9{8})|(?=[\d.]{17})\d+\.\d+")
 
 
 def _orders(value: Any) -> int:
