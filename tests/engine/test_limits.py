@@ -116,7 +116,7 @@ LIMITS: dict[str, Limit] = {
     "MAX_NESTED_COUNTS": Limit(
         {"root": Repeat(Repeat(LOWER, 1, _SQUARE), 1, limits.MAX_NESTED_COUNTS // _SQUARE)},
         {"root": Repeat(Repeat(LOWER, 1, _SQUARE), 1, limits.MAX_NESTED_COUNTS // _SQUARE + 1)},
-        "root ::= ([a-z]{0,40}){0,40}\n",
+        "root ::= ([a-z]{0,120}){0,120}\n",
         "hangs",
     ),
     "MAX_GROUPS": Limit(
