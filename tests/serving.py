@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import os
-import socket
 import tempfile
 import threading
 import time
@@ -20,6 +19,7 @@ from starlette.types import ASGIApp
 from tacid.api.app import build
 from tacid.api.doors import UVICORN
 from tacid.api.logs import Lines
+from tacid.api.server import listen
 from tacid.api.service import Service
 from tacid.config import Config
 from tacid.engine.process import Engine
@@ -36,7 +36,7 @@ class Served:
         self._lines = Lines(self._log.fileno())
         app = build(config, self.service, self.metrics, log=self._lines)
         app = wrap(app) if wrap is not None else app
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        (self._socket,) = listen("127.0.0.1", 0)
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
         settings: dict[str, Any] = {**UVICORN, "timeout_graceful_shutdown": 2}

@@ -16,7 +16,7 @@ from tacid.errors import GrammarError
 from tacid.grammar.cache import Cache, Settings
 from tacid.grammar.content import content_key
 from tacid.grammar.context import Builder, Compiled, Nothing
-from tacid.grammar.envelope import envelope, put_call
+from tacid.grammar.envelope import envelope, put_call, set_apart
 from tacid.grammar.fit import MAX_BYTES, MAX_SECONDS, Bounds, fitted
 from tacid.grammar.look import look_of
 from tacid.grammar.nodes import Alt, Node, Ref
@@ -29,6 +29,8 @@ from tacid.jsontext import quote
 
 #: Grammars kept.
 CACHED = 64
+#: Printed bytes above which a call is taken in two: its name under one grammar, its arguments under that tool's.
+TWO_STEPS_BYTES = 128 * 1024
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def compile_catalogue(
 
     With ``max_calls`` above 1 it also admits a list of two to so many calls, of tools that are not in ``alone``. An
     answer is text, or, with the schema ``answer``, what fits it. A tool that no call fits is left out and reported.
+    Above `TWO_STEPS_BYTES` the arguments of each tool stand behind a `Gate`.
     ``max_seconds`` and ``max_bytes`` are bounds of the whole as in `compile_schema`, of which each tool has a share.
     Raises ``GrammarError``: a call is demanded and none can be made, the tool named isn't there, no answer fits;
     ``CatalogueError``: two tools of one name; ``CompilerBug``.
@@ -114,6 +117,7 @@ def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
         raise GrammarError(f"There is no tool {_shown(choice.name or '')} to choose; choose one that is offered.")
     builder = Builder()
     calls: dict[str, Node] = {}
+    arguments: list[tuple[int, str, Node]] = []
     widenings: list[Widening] = []
     left_out: list[LeftOut] = []
     owners: dict[str, str] = {}
@@ -145,6 +149,7 @@ def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
             found if not found or found[0].tool == tool.name else [replace(w, tool=tool.name) for w in found]
         )
         calls[tool.name] = put_call(builder, index, tool.name, compiled)
+        arguments.append((index, tool.name, compiled))
         owners.update(dict.fromkeys(builder.since(mark), tool.name))
     if not calls and choice.mode in ("required", "named"):
         why = f" ({_shown(left_out[0].tool)}: {left_out[0].reason})" if left_out else ""
@@ -156,6 +161,8 @@ def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
             raise GrammarError(f"No answer fits the schema: at {_shown(compiled.pointer)} {compiled.reason}.")
         say = compiled
         widenings.extend(found)
+    if builder.bytes > TWO_STEPS_BYTES and len(calls) + (say is not None) > 1:
+        owners.update((set_apart(builder, index, name, held), name) for index, name, held in arguments)
     root = envelope(builder, calls, say=say, max_calls=settings.max_calls, alone=settings.alone)
     return _finish(builder, root, widenings, left_out, owners)
 

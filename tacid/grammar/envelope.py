@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tacid.grammar.context import Builder
-from tacid.grammar.nodes import Lit, Node, Ref, Repeat
+from tacid.grammar.nodes import Gate, Lit, Node, Ref, Repeat
 from tacid.grammar.shapes import alt, seq
 from tacid.grammar.tree import prefix_tree_of
 
@@ -16,11 +16,11 @@ from tacid.grammar.tree import prefix_tree_of
 MAX_SLUG = 40
 
 
-def rule_name(index: int, name: str) -> str:
+def rule_name(index: int, name: str, kind: str = "call") -> str:
     """The rule of one tool: its place first, so that no spelling of a name can meet another rule."""
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in name[: 2 * MAX_SLUG]).split()
     slug = "-".join(words)[:MAX_SLUG].strip("-")
-    return f"call-{index}-{slug}" if slug else f"call-{index}"
+    return f"{kind}-{index}-{slug}" if slug else f"{kind}-{index}"
 
 
 def put_call(builder: Builder, index: int, name: str, arguments: Node) -> Ref:
@@ -28,6 +28,14 @@ def put_call(builder: Builder, index: int, name: str, arguments: Node) -> Ref:
     rule = rule_name(index, name)
     builder.put(rule, seq(Lit('","arguments":'), arguments, Lit("}")))
     return Ref(rule)
+
+
+def set_apart(builder: Builder, index: int, name: str, arguments: Node) -> str:
+    """Put a gate before a tool's arguments, so that they are a choice of their own; the rule behind it."""
+    rule = rule_name(index, name, "arguments")
+    builder.put(rule, arguments)
+    put_call(builder, index, name, Gate(rule))
+    return rule
 
 
 def envelope(

@@ -83,7 +83,7 @@ class Ref:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Gate:
-    """A choice of its own: a list too large for one request's grammar.
+    """A choice of its own: what is too large for one request's grammar, a list or the arguments of a tool.
 
     The text up to here is sampled under the whole grammar, the choice under the grammar of rule ``name`` alone, and
     what follows under the rest of the whole grammar (see `tacid.grammar.walk`). Printed, a gate is a newline,

@@ -1,13 +1,14 @@
 """Sampling one reply under one grammar: one request, or several where the grammar has gates.
 
-A gate is a list too large for the engine to take with every request. The text up to it is sampled under the whole
-grammar, the choice under the list's own tree (of all lists, where several may stand there), and what follows under the
-rest of the whole grammar; the prompt only grows, so that the engine's prompt cache holds.
+A gate is what is too large for the engine to take with every request: a list of values, or the arguments of each tool
+of a large catalogue. The text up to it is sampled under the whole grammar, the choice under the gate's own rules (of
+all gates, where several may stand there), and what follows under the rest of the whole grammar; the prompt only grows,
+so that the engine's prompt cache holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,7 @@ from tacid.endpoints.local import LocalEndpoint
 from tacid.engine.client import End, Piece
 from tacid.errors import EngineError, GrammarRefused
 from tacid.grammar import Grammar
+from tacid.grammar.nodes import Node
 from tacid.grammar.printer import print_rules
 from tacid.grammar.walk import Walk
 
@@ -74,41 +76,59 @@ async def sample(
                 _walk(walk, piece, tally)
                 yield piece.text
         return
-    left = sampling.max_tokens
-    written = ""
-    walk = Walk(grammar.rules)
-    text = grammar.text
-    for _ in range(MAX_GATES + 1):
-        at_gate = False
-        so_far = [*ids, *await endpoint.text_tokens(written)]
-        limits = replace(sampling, max_tokens=left)
-        stop = (*sampling.stop, GATE_STOP)
-        async with aclosing(_request(endpoint, so_far, text, limits, stop, tally)) as pieces:
+    async with aclosing(_Gated(endpoint, ids, sampling, tally).under(grammar.rules, grammar.text)) as texts:
+        async for one in texts:
+            yield one
+
+
+class _Gated:
+    """One reply under a grammar with gates: what is written of it, how many tokens are left, and gates to pass."""
+
+    def __init__(self, endpoint: LocalEndpoint, ids: Sequence[int], sampling: Sampling, tally: Tally) -> None:
+        self._endpoint = endpoint
+        self._ids = ids
+        self._sampling = sampling
+        self._tally = tally
+        self._written = ""
+        self._left = sampling.max_tokens
+        self._gates = MAX_GATES
+
+    async def under(self, rules: Mapping[str, Node], text: str) -> AsyncGenerator[str, None]:
+        """What is sampled under these rules, printed as ``text``, those behind their gates included."""
+        walk = Walk(rules)
+        while True:
+            at_gate = False
+            async with aclosing(self._asked(text)) as pieces:
+                async for piece in pieces:
+                    _walk(walk, piece, self._tally)
+                    yield piece.text
+                    at_gate = piece.end is not None and piece.end.stopping_word == GATE_STOP
+            if not at_gate or not walk.gates or self._left <= 0:
+                return
+            self._gates -= 1
+            if self._gates < 0:
+                raise EngineError(f"The reply holds more than {MAX_GATES} choices from long lists; ask for less.")
+            begun = len(self._written)
+            choice = walk.choice()
+            async with aclosing(self.under(choice, print_rules(choice))) as texts:
+                async for one in texts:
+                    yield one
+            if self._left <= 0 or self._tally.cut_off or self._tally.outside:
+                return
+            if not walk.pass_gate(self._written[begun:]):
+                self._tally.outside = True
+                return
+            text = print_rules(walk.rest())
+
+    async def _asked(self, text: str) -> AsyncGenerator[Piece, None]:
+        so_far = [*self._ids, *await self._endpoint.text_tokens(self._written)]
+        limits = replace(self._sampling, max_tokens=self._left)
+        stop = (*self._sampling.stop, GATE_STOP)
+        async with aclosing(_request(self._endpoint, so_far, text, limits, stop, self._tally)) as pieces:
             async for piece in pieces:
-                _walk(walk, piece, tally)
-                written += piece.text
-                left -= len(piece.tokens)
-                yield piece.text
-                at_gate = piece.end is not None and piece.end.stopping_word == GATE_STOP
-        if not at_gate or not walk.gates or left <= 0:
-            return
-        choice = ""
-        so_far = [*ids, *await endpoint.text_tokens(written)]
-        tree = print_rules(walk.choice())
-        limits = replace(sampling, max_tokens=left)
-        async with aclosing(_request(endpoint, so_far, tree, limits, sampling.stop, tally)) as pieces:
-            async for piece in pieces:
-                choice += piece.text
-                left -= len(piece.tokens)
-                yield piece.text
-        written += choice
-        if left <= 0:
-            return
-        if not walk.pass_gate(choice):
-            tally.outside = True
-            return
-        text = print_rules(walk.rest())
-    raise EngineError(f"The reply holds more than {MAX_GATES} choices from long lists; ask for less at once.")
+                self._written += piece.text
+                self._left -= len(piece.tokens)
+                yield piece
 
 
 async def _request(

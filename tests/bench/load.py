@@ -56,9 +56,9 @@ class Trace:
     received: list[float] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
 
-    def first(self) -> float:
-        """Milliseconds added up to the first byte, which may need several pieces of the engine's."""
-        due = max(moment for moment in self.received if moment <= self.sent[0])
+    def first(self, *, held: bool) -> float:
+        """Milliseconds added up to the first byte; where ``held``, that needs several pieces, as a call's name does."""
+        due = max(moment for moment in self.received if moment <= self.sent[0]) if held else self.received[0]
         return 1000 * (self.asked - self.arrived + self.sent[0] - due)
 
     def tokens(self) -> list[float]:
@@ -107,7 +107,7 @@ def _tracing(app: Any) -> Any:
     return traced
 
 
-#: A client in a process of its own: URL, how many at once, how many in all, tools or not; prints seconds a request.
+#: A client in a process of its own: URL, how many at once, how many in all, body, pause, key; prints seconds a request.
 CLIENT = """
 import asyncio, json, random, sys, time, httpx
 url, streams, count, body = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4])
@@ -115,7 +115,8 @@ async def main():
     took, rng = [], random.Random(1)
     gate = asyncio.Semaphore(streams)
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=streams)
-    async with httpx.AsyncClient(timeout=600, limits=limits) as http:
+    headers = {"Authorization": f"Bearer {sys.argv[6]}"}
+    async with httpx.AsyncClient(timeout=600, limits=limits, headers=headers) as http:
         async def one(index):
             async with gate:
                 await asyncio.sleep(2 * rng.random() * float(sys.argv[5]))
@@ -134,7 +135,7 @@ asyncio.run(main())
 
 
 async def client(
-    url: str, streams: int, count: int, body: dict[str, Any], pause: float = 0.0
+    url: str, streams: int, count: int, body: dict[str, Any], pause: float = 0.0, key: str = "none"
 ) -> list[tuple[float, float]]:
     """Seconds to the first byte and to the end, of each request."""
     process = await asyncio.create_subprocess_exec(
@@ -146,6 +147,7 @@ async def client(
         str(count),
         json.dumps(body),
         str(pause),
+        key,
         stdout=asyncio.subprocess.PIPE,
     )
     out, _ = await process.communicate()
@@ -197,7 +199,7 @@ async def run(given: argparse.Namespace) -> None:
                     began = server.cpu()
                     await client(url, streams, given.requests, body, given.pause if streams > 1 else 0.0)
                     spent = 1000 * (server.cpu() - began)
-                    firsts = [trace.first() for trace in _TRACES]
+                    firsts = [trace.first(held=name == "call") for trace in _TRACES]
                     tokens = [ms for trace in _TRACES for ms in trace.tokens()] if name == "chat" else []
                     shown = [f"{quantile(firsts, 0.5):.2f}", f"{quantile(firsts, 0.99):.2f}"]
                     shown += [f"{quantile(tokens, share):.3f}" for share in (0.5, 0.99)] if tokens else ["", ""]
@@ -234,7 +236,7 @@ async def peers(running: Engine, ours: str, count: int, chat: dict[str, Any]) ->
                 body = {**chat, "model": "m" if "LiteLLM" in name else running.client.name}
                 if name == "tacid":
                     del body["model"]
-                took[name] += await _keyed(url, running.client.key or "", max(10, count // 4), body)
+                took[name] += await client(url, 1, max(10, count // 4), body, key=running.client.key or "none")
     base = statistics.median(first for first, _ in took["llama-server itself"])
     print("\n| way | first byte p50 ms | p99 ms | whole p50 ms | added to the first byte, p50 ms |")
     print("| --- | --- | --- | --- | --- |")
@@ -244,21 +246,6 @@ async def peers(running: Engine, ours: str, count: int, chat: dict[str, Any]) ->
         print(
             f"| {name} | {quantile(firsts, 0.5):.1f} | {quantile(firsts, 0.99):.1f} | {quantile(ends, 0.5):.1f} | {added:.1f} |"
         )
-
-
-async def _keyed(url: str, key: str, count: int, body: dict[str, Any]) -> list[tuple[float, float]]:
-    took = []
-    async with httpx.AsyncClient(timeout=600, headers={"Authorization": f"Bearer {key}"}) as http:
-        for index in range(count):
-            messages = [{"role": "user", "content": f"Request {index % 50}."}]
-            began, first = time.perf_counter(), 0.0
-            async with http.stream("POST", url, json={**body, "messages": messages, "seed": index}) as answer:
-                if answer.status_code != 200:
-                    raise SystemExit((await answer.aread()).decode())
-                async for _ in answer.aiter_raw():
-                    first = first or time.perf_counter() - began
-            took.append((first, time.perf_counter() - began))
-    return took
 
 
 @contextlib.asynccontextmanager
@@ -275,6 +262,8 @@ async def _litellm(running: Engine) -> AsyncIterator[str | None]:
         file.write_text(json.dumps({"model_list": [{"model_name": "m", "litellm_params": entry}]}), encoding="utf-8")
         port = 18_117
         environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+        # On loopback, for the length of a measurement; else it wants a key of its own.
+        environment["LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"] = "true"
         process = await asyncio.create_subprocess_exec(
             str(command), "--config", str(file), "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False",
             env=environment, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
@@ -282,13 +271,18 @@ async def _litellm(running: Engine) -> AsyncIterator[str | None]:
         try:
             async with httpx.AsyncClient() as http:
                 for _ in range(240):
+                    if process.returncode is not None:
+                        raise SystemExit(
+                            f"LiteLLM's proxy ended at its start with {process.returncode}; run it by hand: {command}"
+                        )
                     with contextlib.suppress(httpx.HTTPError):
                         if (await http.get(f"http://127.0.0.1:{port}/health/liveliness")).status_code == 200:
                             break
                     await asyncio.sleep(0.5)
             yield f"http://127.0.0.1:{port}/v1/chat/completions"
         finally:
-            process.terminate()
+            if process.returncode is None:
+                process.terminate()
             await process.wait()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -275,3 +276,20 @@ def test_the_help_says_where_to_begin() -> None:
     told = re.sub(r"\s+", " ", CliRunner().invoke(app, ["serve", "--help"]).output)
     for word in ("/v1", "curl http://127.0.0.1:8017", "/docs", "/ready", "/metrics", "Ctrl-C", "--port", "--keys"):
         assert word in told
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_small_writes_never_wait_for_an_acknowledgement(host: str) -> None:
+    sockets, waits = listen(host, 0), []
+
+    def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        waits.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    for one in sockets:
+        async with await asyncio.start_server(connected, sock=one):
+            reader, writer = await asyncio.open_connection(*one.getsockname()[:2])
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+    assert waits == [1] * len(sockets)

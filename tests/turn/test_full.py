@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tacid.catalogue import Catalogue, Choice, Tool, load_catalogue
 from tacid.chat import Call, CallDelta, CallStart, Message, ReplyEvent, Sampling, Say, SayDelta, Truncated
 from tacid.endpoints.local import LocalEndpoint
-from tacid.engine.process import Engine
 from tacid.errors import CallInvalid, CatalogueError, ContextExceeded, EngineDied
 from tacid.grammar import compile_catalogue
 from tacid.machine.offer import narrowed
@@ -34,16 +32,6 @@ LIGHT = Tool(
         "required": ["room", "on"],
     },
 )
-
-
-@pytest_asyncio.fixture
-async def small(engine: Engine) -> LocalEndpoint:
-    return LocalEndpoint(engine.client, CHATML, "smollm2")
-
-
-@pytest_asyncio.fixture
-async def random(random_engine: Engine) -> LocalEndpoint:
-    return LocalEndpoint(random_engine.client, CHATML, "random")
 
 
 async def take(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[list[ReplyEvent], TurnResult]:

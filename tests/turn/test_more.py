@@ -8,12 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tacid.catalogue import Catalogue, Choice, Tool
 from tacid.chat import Call, CallStart, Message, ReplyEvent, Sampling, Say, SayDelta, Think, ThinkDelta, Truncated
 from tacid.endpoints.local import LocalEndpoint
-from tacid.engine.process import Engine
 from tacid.errors import CallInvalid, GrammarRefused
 from tacid.prompt.families import CHATML, Thinking
 from tacid.turn.full import run_full
@@ -26,11 +24,6 @@ ROOM = {"type": "object", "properties": {"room": {"enum": ["hall", "attic"]}}, "
 LIGHT = Tool("light", "Switch a light.", ROOM)
 SHUT = Tool("shut", "Shut a door.", ROOM)
 FACTS = Tool("facts_get", "What machine is this?")
-
-
-@pytest_asyncio.fixture
-async def random(random_engine: Engine) -> LocalEndpoint:
-    return LocalEndpoint(random_engine.client, CHATML, "random")
 
 
 async def take(
