@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from bisect import bisect_left
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -72,7 +73,8 @@ class Trace:
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
-_TRACES: list[Trace] = []
+#: The last ones: with all of ten thousand, their own memory would be what is measured.
+_TRACES: deque[Trace] = deque(maxlen=1000)
 _complete = EngineClient.complete
 
 
