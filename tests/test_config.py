@@ -12,6 +12,8 @@ import pytest
 
 from tacid.config import MAX_BYTES, Config, EndpointConfig, config_path, load, load_config, settings
 from tacid.errors import InputError
+from tacid.grammar import MAX_BYTES as GRAMMAR_BYTES
+from tacid.grammar import MAX_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -291,3 +293,7 @@ def test_the_example_has_every_setting_and_its_examples_are_valid() -> None:
     defaults = {f"{section}.{key}" for section, table in example("#").items() for key in table}
     dumped = Config().model_dump()
     assert {name for name in named if dumped[name.partition(".")[0]][name.partition(".")[2]] is not None} == defaults
+
+
+def test_the_bounds_of_a_grammar_are_the_compilers_where_nothing_is_said() -> None:
+    assert (Config().grammar.max_seconds, Config().grammar.max_bytes) == (MAX_SECONDS, GRAMMAR_BYTES)

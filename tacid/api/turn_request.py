@@ -65,6 +65,8 @@ class TurnRequests:
             execute={name: run for name, run in added.execute.items() if name in offered},
             on_invalid=self._config.server.on_invalid,
             grammar=chat.grammar,
+            max_seconds=self._config.grammar.max_seconds,
+            max_bytes=self._config.grammar.max_bytes,
         )
 
     def sampling(self, asked: Sampling, max_tokens: int | None, served: Served | None) -> Sampling:

@@ -84,6 +84,8 @@ def ask(
         choice=chosen,
         sampling=Sampling(temperature=temperature, seed=seed, max_tokens=max_tokens),
         checks={tool.name: check_protocol for tool in offer.catalogue},
+        max_seconds=config.grammar.max_seconds,
+        max_bytes=config.grammar.max_bytes,
     )
     result, about = asyncio.run(_turn(config, request, stream=not as_json))
     if as_json:

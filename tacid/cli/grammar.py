@@ -37,15 +37,17 @@ def grammar(
     catalogue = load_catalogue(file)
     if services is not None:
         catalogue = beside(narrowed(load_services(services)), catalogue, file)
-    compiled = compile_catalogue(catalogue)
+    config = load_config()
+    compiled = compile_catalogue(catalogue, max_seconds=config.grammar.max_seconds, max_bytes=config.grammar.max_bytes)
     if report:
         _report(compiled, len(catalogue))
     elif not check:
         typer.echo(compiled.text, nl=False)
+        if compiled.gates:
+            notice(f"tacid: {len(compiled.gates)} long lists or large tools have grammars of their own, not shown.")
     for tool in compiled.report.left_out:
         notice(f"tacid: {tool.tool} is left out: {tool.reason} at {tool.pointer or '/'}.")
     if check:
-        config = load_config()
         if model is not None:
             config = config.model_copy(update={"model": config.model.model_copy(update={"name": model})})
         build = asyncio.run(_check(config, compiled))

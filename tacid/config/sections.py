@@ -143,6 +143,15 @@ class MachineConfig(Section):
     )
 
 
+class GrammarConfig(Section):
+    """How much one request's tools may cost; what goes beyond is widened and checked afterwards."""
+
+    max_seconds: float = Field(2.0, gt=0, le=60, description="Seconds of processor time to compile one grammar.")
+    max_bytes: int = Field(
+        1024 * 1024, ge=16 * 1024, le=2 * 1024 * 1024, description="Bytes of one grammar, without its lists of values."
+    )
+
+
 class ServerConfig(Section):
     """Where the server listens, who may speak to it, and how much they may ask."""
 
@@ -202,6 +211,7 @@ class Config(Section):
     engine: EngineConfig = Field(default_factory=EngineConfig, description="How llama-server is found and started.")
     model: ModelConfig = Field(default_factory=ModelConfig, description="Which model.")
     machine: MachineConfig = Field(default_factory=MachineConfig, description="What the machine says about itself.")
+    grammar: GrammarConfig = Field(default_factory=GrammarConfig, description="How much a request's tools may cost.")
     server: ServerConfig = Field(default_factory=ServerConfig, description="Where and for whom the server listens.")
     endpoints: tuple[EndpointConfig, ...] = Field(
         (), description="What makes replies; default: the one engine of [engine]."

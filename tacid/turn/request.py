@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema
 from tacid.chat import Call, Completion, Message, Sampling, Say, Think, Truncated, Usage
-from tacid.grammar import Report
+from tacid.grammar import MAX_BYTES, MAX_SECONDS, Report
 
 #: Judges a call after its schema: the sentences that say what is wrong with it, none if nothing is.
 Check: TypeAlias = Callable[[str, Mapping[str, Any]], tuple[str, ...]]
@@ -29,7 +29,8 @@ class TurnRequest:
     none. ``execute``: tools of the catalogue that are answered here, as hidden hops, at most ``max_hops`` of them;
     they are never part of a list. ``on_invalid``: what becomes of a call of another tool that fails its check twice:
     an error, or handed on with a mark. ``on_report`` hears of the grammar's report before the reply begins, and may
-    raise. ``grammar`` holds a client's own GBNF, only without tools and ``answer``.
+    raise. ``grammar`` holds a client's own GBNF, only without tools and ``answer``. ``max_seconds`` and ``max_bytes``
+    bound what is compiled (see `tacid.grammar.compile_catalogue`).
     """
 
     messages: tuple[Message, ...]
@@ -45,6 +46,8 @@ class TurnRequest:
     max_hops: int = 4
     on_invalid: Literal["error", "mark"] = "error"
     grammar: str | None = None
+    max_seconds: float = MAX_SECONDS
+    max_bytes: int = MAX_BYTES
     on_report: Callable[[Report], None] | None = None
 
 
