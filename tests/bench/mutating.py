@@ -213,6 +213,8 @@ def _forked(work: Callable[[], int]) -> int:
         return pid
     code = FAILED
     try:
+        # What chooses a variant of a function stands on the stack twice for each call of it.
+        sys.setrecursionlimit(4 * sys.getrecursionlimit())
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for number in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
