@@ -39,7 +39,11 @@ MODULES = (
 )
 #: What a mutant is tried with, as far as it calls the mutant's function.
 TESTS = (
+    "tests/schema/test_alternatives.py",
+    "tests/schema/test_exclusive.py",
+    "tests/schema/test_join.py",
     "tests/schema/test_merge.py",
+    "tests/schema/test_presence.py",
     "tests/grammar/test_compile_arrays.py",
     "tests/grammar/test_compile_bounded.py",
     "tests/grammar/test_compile_numbers.py",
@@ -49,6 +53,7 @@ TESTS = (
     "tests/grammar/test_compile_unions.py",
     "tests/grammar/test_compile_values.py",
     "tests/grammar/test_keywords.py",
+    "tests/grammar/test_numbers_in_full.py",
     "tests/issues/test_tuples_beside_values.py",
 )
 #: Mutants that no test can kill: ``[function, lines, lines of the mutant, reason]``.

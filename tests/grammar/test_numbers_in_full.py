@@ -16,7 +16,7 @@ from tacid.grammar.walk import accepts
 #: Every number of up to three digits after the point near 0, with all zeros that may follow.
 DECIMALS = [
     text
-    for sign, whole, places in product(("", "-"), range(4), range(4))
+    for sign, whole, places in product(("", "-"), range(3), range(4))
     for digits in range(10**places)
     for text in [f"{sign}{whole}" + (f".{digits:0{places}}" if places else "")]
 ]
@@ -195,11 +195,9 @@ def test_multiples_of_a_small_power_of_ten_are_spelled_either_way(step: float, p
     grammar = compile_schema({"type": "number", "multipleOf": step})
     assert not grammar.report.widenings
     inside = [f"1e-{power}", f"9E-{power}", f"-3e-{power}", "0." + "0" * (power - 1) + "1", "12", "0", "-1." + "0" * (power - 1) + "7"]
-    inside += [f"1.{'5' * (power - 5)}e-5", "2e-5", *([f"1e-{power:02}", "1.5e-06"] if 6 < power < 10 else [])]
+    inside += [f"1.{'5' * (power - 5)}e-5" if power > 5 else "1e-5", "2e-5", *([f"1e-{power:02}", "1.5e-06"] if 6 < power < 10 else [])]
     outside = [f"1.5e-{power}", f"1e-{power + 1}", "0." + "0" * power + "1", f"1.{'5' * (power - 4)}e-5", "1e-4", "0e-5", "1e5", "1.e-5"]
     outside += [f"1e-{power:03}"]
-    if power == 5:
-        inside.remove("1.e-5")
     assert [text for text in inside if not accepts(grammar.rules, text)] == []
     assert [text for text in outside if accepts(grammar.rules, text)] == []
 

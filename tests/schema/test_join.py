@@ -91,8 +91,8 @@ def test_what_is_lost_in_a_join_is_named_and_nothing_else_is() -> None:
     for step in (0, -1, "x", True):
         assert join({"multipleOf": step}, {"multipleOf": 2}) == {"multipleOf": step, LOST: ["multipleOf"]}
         assert join({"multipleOf": 2}, {"multipleOf": step}) == {"multipleOf": 2, LOST: ["multipleOf"]}
-    # 1/3 of 10^-300 is no double.
-    assert join({"multipleOf": 1e-300}, {"multipleOf": 7e300})[LOST] == ["multipleOf"]
+    # The least that is a multiple of both has more digits than a double.
+    assert join({"multipleOf": 0.1111111111111111}, {"multipleOf": 0.1234567890123457})[LOST] == ["multipleOf"]
     assert join({"properties": 1, "minimum": 2}, {"properties": {"a": True}}) == {"properties": {"a": True}, "minimum": 2, LOST: ["properties"]}
     assert join({"patternProperties": 1}, {"properties": {"a": True}}) == {"properties": {"a": True}, LOST: ["patternProperties"]}
     unsure = join({"patternProperties": {r"^(a+)\1$": True}, "additionalProperties": False}, {"properties": {"b": True}})
@@ -129,9 +129,10 @@ def test_a_multiple_of_both(one: float, other: float, least: float) -> None:
         assert type(merged["multipleOf"]) is (type(least) if one != other else type(a))  # type: ignore[index]
 
 
-def test_lists_keep_their_order_and_each_name_once() -> None:
-    assert join({"required": ["b", "a"]}, {"required": ["c", "b", "d"]}) == {"required": ["b", "a", "c", "d"]}
-    assert join({LATE: ["x"]}, {LATE: ["y", "x"]}) == {LATE: ["x", "y"]}
+def test_lists_have_each_name_once_and_values_keep_their_order() -> None:
+    assert sorted(join({"required": ["b", "a"]}, {"required": ["c", "b", "d"]})["required"]) == ["a", "b", "c", "d"]
+    assert join({"required": ["b", "a"]}, {"required": ["d", "c"]}) == {"required": ["b", "a", "d", "c"]}
+    assert sorted(join({LATE: ["x"]}, {LATE: ["y", "x"]})[LATE]) == ["x", "y"]
     assert join({"enum": [3, 1, 2]}, {"enum": [2, 3]}) == {"enum": [3, 2]}
     assert join({"type": ["string", "integer", "null"]}, {"type": ["number", "null", "string"]}) == {"type": ["string", "integer", "null"]}
     assert join({"type": ["number", "string"]}, {"type": ["null", "integer", "string"]}) == {"type": ["string", "integer"]}
@@ -170,7 +171,7 @@ def test_conditions_that_meet_stand_side_by_side() -> None:
     assert join(one, {**one, "maxLength": 3}) == {**one, "maxLength": 3}
     assert join({"minLength": 1}, other) == {"minLength": 1, **other}
     assert join({**one, "allOf": [{"not": TEXT}]}, other) == {**one, "allOf": [{"not": TEXT}, other]}
-    assert join(one, {"if": TEXT, "then": {"minLength": 1}, "else": True, "x": 1}) == one
+    assert join(one, {"if": TEXT, "then": {"minLength": 1}, "else": True, "x": 1}) == {**one, "else": True}
     assert join({"then": WHOLE}, {"if": TEXT}) == {"if": TEXT}
     assert merge(one, other) is None
     assert merge(one, {**one, "maxLength": 3}) == {**one, "maxLength": 3}
