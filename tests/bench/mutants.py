@@ -20,9 +20,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.mutating import Loose, Mutant, Mutated, run
+from tests.bench.mutating import ROOT, Loose, Mutant, Mutated, run
 
-ROOT = Path(__file__).parents[2]
 #: The part of all mutants that has to die.
 GOAL = 0.9
 MODULES = (
@@ -54,6 +53,7 @@ TESTS = (
     "tests/grammar/test_compile_values.py",
     "tests/grammar/test_keywords.py",
     "tests/grammar/test_numbers_in_full.py",
+    "tests/grammar/test_recorded.py",
     "tests/issues/test_tuples_beside_values.py",
 )
 #: Mutants that no test can kill: ``[function, lines, lines of the mutant, reason]``.
@@ -69,6 +69,11 @@ def sample(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
     return sorted(mutants, key=place)[: size or None]
 
 
+def known() -> dict[tuple[str, str, str], str]:
+    """Mutants that mean the same as the code, each with the reason."""
+    return {(where, was, now): why for where, was, now, why in json.loads(SAME.read_text(encoding="utf-8"))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--module", nargs="+", default=MODULES, choices=MODULES, metavar="MODULE")
@@ -78,8 +83,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a line of JSON for each mutant")
     arguments = parser.parse_args()
     os.chdir(ROOT)
-    same = {(where, was, now) for where, was, now, _ in json.loads(SAME.read_text(encoding="utf-8"))}
-    finder = Mutated(arguments.module, ROOT)
+    same = set(known())
+    finder = Mutated(arguments.module)
     sys.meta_path.insert(0, finder)
     mutants = [mutant for mutant in finder.mutants if not mutant.wording]
     drawn = sample(mutants, arguments.sample, arguments.seed)
@@ -96,13 +101,18 @@ def main() -> None:
             print(f"alive: {mutant.module}.{mutant.name}\n  - {mutant.was}\n  + {mutant.now}", flush=True)
         if arguments.out:
             with arguments.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([mutant.module, mutant.name, mutant.was, mutant.now, killed, test, time.time() - begin]) + "\n")
+                file.write(
+                    json.dumps([mutant.module, mutant.name, mutant.was, mutant.now, killed, test, time.time() - begin])
+                    + "\n"
+                )
 
     plugin = Loose(chosen, ended, arguments.jobs)
     run(TESTS, plugin)
     if plugin.broken:
         sys.exit(f"these tests fail without a mutant, so none was tried: {', '.join(plugin.broken)}")
-    print("| module | mutants | drawn | mean the same | killed | alive | |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| module | mutants | drawn | mean the same | killed | alive | |\n| --- | --- | --- | --- | --- | --- | --- |"
+    )
     everything = Counter({module: sum(mutant.module == module for mutant in mutants) for module in counts})
     for module, count in counts.items():
         _row(module, everything[module], count)

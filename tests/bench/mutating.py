@@ -27,6 +27,7 @@ import mutmut.mutation.trampoline as trampoline
 import pytest
 from mutmut.mutation.file_mutation import mutate_file_contents
 
+ROOT = Path(__file__).parents[2]
 #: Drawn examples of a random test that has no number of its own.
 _EXAMPLES = 60
 #: Seconds of the processor that a test may need at most to be used, since a mutant that lives has to pass them all.
@@ -68,32 +69,38 @@ class Mutant:
 class Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Loads the modules with all their mutants in them. To be made before anything imports them."""
 
-    def __init__(self, modules: Sequence[str], root: Path) -> None:
+    def __init__(self, modules: Sequence[str]) -> None:
         self._texts: dict[str, str] = {}
-        self._root = root
         self.mutants: list[Mutant] = []
         for module in modules:
             assert module not in sys.modules
-            path = self._path(module)
-            made = mutate_file_contents(str(path), path.read_text(encoding="utf-8"))
-            self._texts[module] = made.code
-            lines = made.code.splitlines()
-            spans = made.line_span_by_function_name
-            for name in made.mutant_names:
-                texts = (spans[name.partition("__mutmut_")[0] + "__mutmut_orig"], spans[name])
-                was, now = _changed(*("\n".join(lines[span.start - 1 : span.end]) for span in texts), name)
-                self.mutants.append(Mutant(module, name, was, now))
+            self._texts[module], mutants = written(module)
+            self.mutants.extend(mutants)
 
     def find_spec(self, fullname: str, path: object = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname not in self._texts:
             return None
-        return importlib.util.spec_from_file_location(fullname, self._path(fullname), loader=self)
+        return importlib.util.spec_from_file_location(fullname, _path(fullname), loader=self)
 
     def exec_module(self, module: ModuleType) -> None:
         exec(compile(self._texts[module.__name__], f"<{module.__name__}>", "exec"), module.__dict__)
 
-    def _path(self, module: str) -> Path:
-        return self._root.joinpath(*module.split(".")).with_suffix(".py")
+
+def written(module: str) -> tuple[str, list[Mutant]]:
+    """The text of a module with all its mutants, and what they are."""
+    path = _path(module)
+    made = mutate_file_contents(str(path), path.read_text(encoding="utf-8"))
+    lines = made.code.splitlines()
+    spans = made.line_span_by_function_name
+    mutants: list[Mutant] = []
+    for name in made.mutant_names:
+        both = (spans[name.partition("__mutmut_")[0] + "__mutmut_orig"], spans[name])
+        mutants.append(Mutant(module, name, *_changed(*("\n".join(lines[s.start - 1 : s.end]) for s in both), name)))
+    return made.code, mutants
+
+
+def _path(module: str) -> Path:
+    return ROOT.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def _changed(before: str, after: str, name: str) -> tuple[str, str]:

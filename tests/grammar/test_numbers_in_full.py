@@ -137,7 +137,9 @@ def test_the_least_number_above_0_and_an_exponent_with_zeros() -> None:
     ):  # fmt: skip
         assert accepts(compile_schema({"type": "number", **schema}).rules, "5e-324") == admitted, schema
     rules = compile_schema({"type": "number", "minimum": 0, "maximum": 2e300}).rules
-    assert not any(accepts(rules, text) for text in ("1e-012", "1e016", "1e+020", "0.5e20", "12e20", "1e5", "1e-4", "1e308"))
+    assert not any(
+        accepts(rules, text) for text in ("1e-012", "1e016", "1e+020", "0.5e20", "12e20", "1e5", "1e-4", "1e308")
+    )
 
 
 @pytest.mark.parametrize("low", [None, -1005, -100, -99, -1, 0, 1, 9, 10, 11, 99, 100, 101, 109, 190, 199, 200, 555])
@@ -165,7 +167,15 @@ def test_every_multiple_is_in_and_no_other_integer(step: int, low: int | None, h
     bounds = {key: bound for key, bound in (("minimum", low), ("maximum", high)) if bound is not None}
     grammar = compile_schema({"type": "integer", "multipleOf": step, **bounds})
     assert not grammar.report.widenings
-    near = {*range(-300, 301), *range(990, 1013), *range(12340, 12351), *range(-12350, -12339), *range(9990, 10011), 99999, 100000}
+    near = {
+        *range(-300, 301),
+        *range(990, 1013),
+        *range(12340, 12351),
+        *range(-12350, -12339),
+        *range(9990, 10011),
+        99999,
+        100000,
+    }
     wrong = [n for n in near if n and accepts(grammar.rules, str(n)) != (within(str(n), bounds) and n % step == 0)]
     assert wrong == []
     assert any(accepts(grammar.rules, text) for text in ("0", "-0")) == within("0", bounds)
@@ -181,22 +191,64 @@ def test_every_decimal_multiple_is_in_and_no_other_number(step: float, signed: b
     def fits(text: str) -> bool:
         return Decimal(text) % Decimal(repr(step)) == 0 and (signed or not text.startswith("-"))
 
-    texts = [*DECIMALS, "10", "12.5", "35", "150.0", "100.25", "-100", "77.77", "10.0000", "1e5", "1.", "00", ".5", "01.5", ""]
+    texts = [
+        *DECIMALS,
+        "10",
+        "12.5",
+        "35",
+        "150.0",
+        "100.25",
+        "-100",
+        "77.77",
+        "10.0000",
+        "1e5",
+        "1.",
+        "00",
+        ".5",
+        "01.5",
+        "",
+    ]
     wrong = [text for text in texts if accepts(grammar.rules, text) != (_plain(text) and fits(text))]
     assert wrong == []
 
 
 def _plain(text: str) -> bool:
-    return text[:1] != "." and text[-1:].isdigit() and "e" not in text and (text.lstrip("-")[:1] != "0" or text.lstrip("-")[1:2] in ("", "."))
+    return (
+        text[:1] != "."
+        and text[-1:].isdigit()
+        and "e" not in text
+        and (text.lstrip("-")[:1] != "0" or text.lstrip("-")[1:2] in ("", "."))
+    )
 
 
 @pytest.mark.parametrize(("step", "power"), [(1e-5, 5), (1e-7, 7), (1e-10, 10), (1e-12, 12)])
 def test_multiples_of_a_small_power_of_ten_are_spelled_either_way(step: float, power: int) -> None:
     grammar = compile_schema({"type": "number", "multipleOf": step})
     assert not grammar.report.widenings
-    inside = [f"1e-{power}", f"9E-{power}", f"-3e-{power}", "0." + "0" * (power - 1) + "1", "12", "0", "-1." + "0" * (power - 1) + "7"]
-    inside += [f"1.{'5' * (power - 5)}e-5" if power > 5 else "1e-5", "2e-5", *([f"1e-{power:02}", "1.5e-06"] if 6 < power < 10 else [])]
-    outside = [f"1.5e-{power}", f"1e-{power + 1}", "0." + "0" * power + "1", f"1.{'5' * (power - 4)}e-5", "1e-4", "0e-5", "1e5", "1.e-5"]
+    inside = [
+        f"1e-{power}",
+        f"9E-{power}",
+        f"-3e-{power}",
+        "0." + "0" * (power - 1) + "1",
+        "12",
+        "0",
+        "-1." + "0" * (power - 1) + "7",
+    ]
+    inside += [
+        f"1.{'5' * (power - 5)}e-5" if power > 5 else "1e-5",
+        "2e-5",
+        *([f"1e-{power:02}", "1.5e-06"] if 6 < power < 10 else []),
+    ]
+    outside = [
+        f"1.5e-{power}",
+        f"1e-{power + 1}",
+        "0." + "0" * power + "1",
+        f"1.{'5' * (power - 4)}e-5",
+        "1e-4",
+        "0e-5",
+        "1e5",
+        "1.e-5",
+    ]
     outside += [f"1e-{power:03}"]
     assert [text for text in inside if not accepts(grammar.rules, text)] == []
     assert [text for text in outside if accepts(grammar.rules, text)] == []
@@ -219,8 +271,39 @@ def test_multiples_of_a_small_power_of_ten_are_spelled_either_way(step: float, p
 def test_few_multiples_are_listed(schema: dict[str, Any], texts: list[str]) -> None:
     grammar = compile_schema({"type": "number", **schema})
     assert not grammar.report.widenings
-    given = ["-1", "-0.75", "-0.5", "0", "0.25", "0.5", "0.75", "1", "1.5", "2.5", "5", "7.5", "10", "11", "6", "9", "20", "40", "60"]
-    given += ["1" + "0" * 21, "2" + "0" * 21, "3" + "0" * 21, "0.00005", "5e-05", "0.0001", "0.00010", "1e-04", "0.00015", "-0"]
+    given = [
+        "-1",
+        "-0.75",
+        "-0.5",
+        "0",
+        "0.25",
+        "0.5",
+        "0.75",
+        "1",
+        "1.5",
+        "2.5",
+        "5",
+        "7.5",
+        "10",
+        "11",
+        "6",
+        "9",
+        "20",
+        "40",
+        "60",
+    ]
+    given += [
+        "1" + "0" * 21,
+        "2" + "0" * 21,
+        "3" + "0" * 21,
+        "0.00005",
+        "5e-05",
+        "0.0001",
+        "0.00010",
+        "1e-04",
+        "0.00015",
+        "-0",
+    ]
     assert sorted(text for text in given if accepts(grammar.rules, text)) == sorted(texts)
 
 

@@ -46,7 +46,9 @@ def in_plain_words(schema: Any) -> Any:
     if plain.pop("nullable", False) and "type" in plain:
         plain["type"] = [*([plain["type"]] if isinstance(plain["type"], str) else plain["type"]), "null"]
     for name, inner in plain.pop("dependencies", {}).items():
-        also.append({"dependentRequired": {name: inner}} if isinstance(inner, list) else {"dependentSchemas": {name: inner}})
+        also.append(
+            {"dependentRequired": {name: inner}} if isinstance(inner, list) else {"dependentSchemas": {name: inner}}
+        )
     return {"allOf": [plain, *also]} if also else plain
 
 

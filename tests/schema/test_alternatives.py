@@ -42,7 +42,10 @@ UNEVALUATED: tuple[Any, ...] = (
     {"unevaluatedProperties": WHOLE, "properties": {"a": True}, "type": "object"},
     {"unevaluatedProperties": False, "anyOf": [A1, B1]},
     {"unevaluatedProperties": False, "properties": {"c": True}, "anyOf": [A1, B1]},
-    {"unevaluatedProperties": WHOLE, "anyOf": [{"properties": {"a": TEXT}, "required": ["a"]}, {"properties": {"b": TEXT}, "required": ["b"]}]},
+    {
+        "unevaluatedProperties": WHOLE,
+        "anyOf": [{"properties": {"a": TEXT}, "required": ["a"]}, {"properties": {"b": TEXT}, "required": ["b"]}],
+    },
     {"unevaluatedProperties": False, "allOf": [{"anyOf": [A1, {**B1, "maxProperties": 2}]}]},
     {"unevaluatedItems": False, "prefixItems": [True, True]},
     {"unevaluatedItems": WHOLE, "anyOf": [{"minItems": 2}, {"maxItems": 1}], "type": "array"},
@@ -67,7 +70,12 @@ def test_what_a_schema_admits_one_of_its_alternatives_admits_and_no_more(schema:
     wanted = fitting(schema)
     assert [v for v in fitting(True) if any(v is w for w in wanted)] == wanted
     assert [v for v in fitting(True) if any(v is f for some in fits for f in some)] == wanted
-    assert not any(word in one for one in found if isinstance(one, dict) for word in ("not", "if", "then", "else", "dependentSchemas", "dependencies", "dependentRequired"))
+    assert not any(
+        word in one
+        for one in found
+        if isinstance(one, dict)
+        for word in ("not", "if", "then", "else", "dependentSchemas", "dependencies", "dependentRequired")
+    )
 
 
 @pytest.mark.parametrize("schema", [*SCHEMAS, *UNIONS, *UNEVALUATED], ids=str)
@@ -91,13 +99,20 @@ def test_alternatives_come_in_the_order_in_which_they_are_said_and_each_once() -
     assert alternatives({"anyOf": [TEXT, WHOLE, {"type": "null"}]}, expand)[0] == [TEXT, WHOLE, {"type": "null"}]
     assert alternatives({"anyOf": [TEXT, WHOLE, TEXT, WHOLE]}, expand)[0] == [TEXT, WHOLE]
     then, other = {"type": "string", "minLength": 2}, {"type": ["object", "array", "number", "boolean", "null"]}
-    assert alternatives({"if": TEXT, "then": {"minLength": 2}}, split)[0] == [{"minLength": 2, **then, OPEN: True}, {**other, OPEN: True}]
+    assert alternatives({"if": TEXT, "then": {"minLength": 2}}, split)[0] == [
+        {"minLength": 2, **then, OPEN: True},
+        {**other, OPEN: True},
+    ]
     found, _ = alternatives({"type": ["number", "string"], "if": TEXT, "then": {"minLength": 2}}, split)
     assert [one["type"] for one in found] == ["string", "number"]
 
 
 def test_members_of_a_condition_leave_open_what_was_open_and_have_no_place_in_the_order() -> None:
-    schema = {"type": "object", "if": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "then": {"properties": {"b": TEXT}}}
+    schema = {
+        "type": "object",
+        "if": {"properties": {"a": {"const": 1}}, "required": ["a"]},
+        "then": {"properties": {"b": TEXT}},
+    }
     met, *unmet = alternatives(schema, split)[0]
     assert met[OPEN] is True
     assert met[LATE] == ["a"]
@@ -110,7 +125,9 @@ def test_members_of_a_condition_leave_open_what_was_open_and_have_no_place_in_th
     beside = {**schema, "then": {"properties": {"a": WHOLE, "b": TEXT}}}
     met, *unmet = alternatives(beside, split)[0]
     assert LATE not in met
-    refused, = alternatives({"type": "object", "not": {"properties": {"z": {"not": WHOLE}}}, "required": ["a"]}, split)[0]
+    (refused,) = alternatives(
+        {"type": "object", "not": {"properties": {"z": {"not": WHOLE}}}, "required": ["a"]}, split
+    )[0]
     assert refused[LATE] == ["z"]
     assert OPEN not in refused
     late = {**schema, "properties": {"a": WHOLE, "q": TEXT}, LATE: ["a", "q"]}
@@ -125,7 +142,9 @@ def test_a_member_that_brings_a_schema_is_there_or_is_not() -> None:
     assert together == {"type": "object", "properties": {"a": WHOLE, "b": WHOLE}, "required": ["a"]}
     bare = {"type": "object", "dependentSchemas": {"a": {"properties": {"b": WHOLE}}}}
     assert [one.get(OPEN) for one in alternatives(bare, split)[0]] == [None, True]
-    assert alternatives({**bare, **A}, split)[0] == [{"type": "object", "required": ["a"], "properties": {"b": WHOLE}, OPEN: True}]
+    assert alternatives({**bare, **A}, split)[0] == [
+        {"type": "object", "required": ["a"], "properties": {"b": WHOLE}, OPEN: True}
+    ]
     (only,) = alternatives({"type": ["string", "null"], "dependentSchemas": {"a": B1}, "minLength": 1}, split)[0]
     assert only == {"type": ["string", "null"], "minLength": 1}
 
@@ -150,14 +169,22 @@ def test_what_cannot_be_turned_round_is_told_and_leaves_the_object_open(schema: 
 
 
 def test_a_condition_that_cannot_be_turned_round_still_holds_on_one_side_or_the_other() -> None:
-    found, lost = alternatives({"if": {"format": "date"}, "then": {"type": "string"}, "else": {"type": "number"}}, split)
+    found, lost = alternatives(
+        {"if": {"format": "date"}, "then": {"type": "string"}, "else": {"type": "number"}}, split
+    )
     assert lost == ["if"]
     assert [one["type"] for one in found] == ["string", "number"]
 
 
 @pytest.mark.parametrize(
     ("schema", "lost"),
-    [({"anyOf": []}, "anyOf"), ({"anyOf": "x"}, "anyOf"), ({"oneOf": {}}, "oneOf"), ({"$dynamicRef": "#x"}, "$dynamicRef"), ({"$recursiveRef": "#"}, "$recursiveRef")],
+    [
+        ({"anyOf": []}, "anyOf"),
+        ({"anyOf": "x"}, "anyOf"),
+        ({"oneOf": {}}, "oneOf"),
+        ({"$dynamicRef": "#x"}, "$dynamicRef"),
+        ({"$recursiveRef": "#"}, "$recursiveRef"),
+    ],
 )
 def test_unions_that_are_none_are_told(schema: Any, lost: str) -> None:
     assert alternatives({"minLength": 1, **schema}, expand) == ([{"minLength": 1, LOST: [lost]}], [lost])
@@ -184,7 +211,12 @@ def test_branches_that_may_fit_together_are_combined_up_to_four() -> None:
 
 
 def _many(count: int) -> Any:
-    return {"allOf": [{"anyOf": [{"type": "object", "properties": {f"{i}": {"const": v}}, "required": [f"{i}"]} for v in (0, 1)]} for i in range(count)]}
+    return {
+        "allOf": [
+            {"anyOf": [{"type": "object", "properties": {f"{i}": {"const": v}}, "required": [f"{i}"]} for v in (0, 1)]}
+            for i in range(count)
+        ]
+    }
 
 
 def test_as_many_alternatives_as_there_may_be() -> None:
@@ -199,7 +231,10 @@ def test_as_many_alternatives_as_there_may_be() -> None:
 
 
 def test_too_many_conditions_are_told_and_the_rest_still_holds() -> None:
-    parts = [{"if": {"properties": {f"{i}": {"const": 1}}, "required": [f"{i}"]}, "then": {"properties": {f"x{i}": WHOLE}}} for i in range(12)]
+    parts = [
+        {"if": {"properties": {f"{i}": {"const": 1}}, "required": [f"{i}"]}, "then": {"properties": {f"x{i}": WHOLE}}}
+        for i in range(12)
+    ]
     found, lost = alternatives({"type": "object", "allOf": parts}, split)
     assert set(lost) == {"if"}
     assert 32 < len(found) <= MAX_ALTERNATIVES
@@ -221,7 +256,11 @@ def test_unevaluated_members_beside_what_is_turned_round_are_told() -> None:
 
 
 def test_the_test_of_a_condition_without_consequence_evaluates() -> None:
-    schema = {"type": "object", "if": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "unevaluatedProperties": False}
+    schema = {
+        "type": "object",
+        "if": {"properties": {"a": {"const": 1}}, "required": ["a"]},
+        "unevaluatedProperties": False,
+    }
     found, lost = alternatives(schema, split)
     assert lost == []
     assert len(found) > 1
@@ -232,14 +271,23 @@ def test_the_test_of_a_condition_without_consequence_evaluates() -> None:
 def test_what_speaks_of_members_alone_becomes_one_formula() -> None:
     # What is no object fits any list of required members.
     assert with_formulas({"not": A}) == {"type": "object", PRESENCE: ["not", ["key", "a"]]}
-    assert with_formulas({"not": {"type": "object", **A}, "minimum": 1}) == {"minimum": 1, PRESENCE: ["not", ["key", "a"]]}
-    assert with_formulas({"type": "object", "anyOf": [A, {"minimum": 1}]}) == {"type": "object", "anyOf": [A, {"minimum": 1}]}
+    assert with_formulas({"not": {"type": "object", **A}, "minimum": 1}) == {
+        "minimum": 1,
+        PRESENCE: ["not", ["key", "a"]],
+    }
+    assert with_formulas({"type": "object", "anyOf": [A, {"minimum": 1}]}) == {
+        "type": "object",
+        "anyOf": [A, {"minimum": 1}],
+    }
     held = with_formulas({"type": "object", "dependentRequired": {"a": ["b"]}, "dependencies": {"a": B1, "c": ["b"]}})
     assert held["dependencies"] == {"a": B1}  # type: ignore[index]
     assert "dependentRequired" not in held  # type: ignore[operator]
     assert with_formulas({"dependentRequired": 5, "dependencies": {}}) == {"dependentRequired": 5}
     both = with_formulas({"anyOf": [A, B], "allOf": [{"not": A1}, {"not": {**C, "type": "object"}}]})
-    assert both == {PRESENCE: ["and", ["not", ["and", ["not", ["key", "a"]], ["not", ["key", "b"]]]], ["not", ["key", "c"]]], "not": A1}
+    assert both == {
+        PRESENCE: ["and", ["not", ["and", ["not", ["key", "a"]], ["not", ["key", "b"]]]], ["not", ["key", "c"]]],
+        "not": A1,
+    }
     only = with_formulas({"oneOf": [{**A, "type": "object"}, {**B, "type": "object"}]})
     assert only["type"] == "object"  # type: ignore[index]
     assert "oneOf" not in only  # type: ignore[operator]

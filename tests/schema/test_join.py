@@ -73,7 +73,11 @@ def test_a_merge_says_it_all_or_nothing(one: Any) -> None:
 
 
 def test_what_is_lost_in_a_join_is_named_and_nothing_else_is() -> None:
-    lossy = [(one, other, joined[LOST]) for one, other in product(SCHEMAS, SCHEMAS) if isinstance(joined := join(one, other), dict) and LOST in joined]
+    lossy = [
+        (one, other, joined[LOST])
+        for one, other in product(SCHEMAS, SCHEMAS)
+        if isinstance(joined := join(one, other), dict) and LOST in joined
+    ]
     assert lossy == []
     assert join({"format": "date"}, {"format": "time"}) == {"format": "date", LOST: ["format"]}
     assert join({"format": "date", LOST: ["x"]}, {"format": "time"}) == {"format": "date", LOST: ["x", "format"]}
@@ -86,16 +90,31 @@ def test_what_is_lost_in_a_join_is_named_and_nothing_else_is() -> None:
     assert join({"pattern": "a"}, {"pattern": 1}) == {"pattern": "a", LOST: ["pattern"]}
     assert join({"required": "a"}, {"required": ["a"]}) == {"required": "a", LOST: ["required"]}
     assert join({"required": ["a"]}, {"required": "a"}) == {"required": ["a"], LOST: ["required"]}
-    assert join({"dependentRequired": 1}, {"dependentRequired": {}}) == {"dependentRequired": 1, LOST: ["dependentRequired"]}
-    assert join({"dependentRequired": {}}, {"dependentRequired": 1}) == {"dependentRequired": {}, LOST: ["dependentRequired"]}
+    assert join({"dependentRequired": 1}, {"dependentRequired": {}}) == {
+        "dependentRequired": 1,
+        LOST: ["dependentRequired"],
+    }
+    assert join({"dependentRequired": {}}, {"dependentRequired": 1}) == {
+        "dependentRequired": {},
+        LOST: ["dependentRequired"],
+    }
     for step in (0, -1, "x", True):
         assert join({"multipleOf": step}, {"multipleOf": 2}) == {"multipleOf": step, LOST: ["multipleOf"]}
         assert join({"multipleOf": 2}, {"multipleOf": step}) == {"multipleOf": 2, LOST: ["multipleOf"]}
     # The least that is a multiple of both has more digits than a double.
     assert join({"multipleOf": 0.1111111111111111}, {"multipleOf": 0.1234567890123457})[LOST] == ["multipleOf"]
-    assert join({"properties": 1, "minimum": 2}, {"properties": {"a": True}}) == {"properties": {"a": True}, "minimum": 2, LOST: ["properties"]}
-    assert join({"patternProperties": 1}, {"properties": {"a": True}}) == {"properties": {"a": True}, LOST: ["patternProperties"]}
-    unsure = join({"patternProperties": {r"^(a+)\1$": True}, "additionalProperties": False}, {"properties": {"b": True}})
+    assert join({"properties": 1, "minimum": 2}, {"properties": {"a": True}}) == {
+        "properties": {"a": True},
+        "minimum": 2,
+        LOST: ["properties"],
+    }
+    assert join({"patternProperties": 1}, {"properties": {"a": True}}) == {
+        "properties": {"a": True},
+        LOST: ["patternProperties"],
+    }
+    unsure = join(
+        {"patternProperties": {r"^(a+)\1$": True}, "additionalProperties": False}, {"properties": {"b": True}}
+    )
     assert unsure[LOST] == ["additionalProperties"]
     assert unsure["properties"] == {"b": True}
     for one, other, word in (
@@ -119,7 +138,16 @@ def test_bounds_of_one_kind_stay_and_of_two_the_narrower_is_taken() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "least"),
-    [(4, 6, 12), (0.5, 0.75, 1.5), (0.1, 0.25, 0.5), (2.5, 5, 5), (1e20, 3, 3 * 10**20), (0.3, 0.2, 0.6), (7, 7.0, 7), (1.5, 1, 3)],
+    [
+        (4, 6, 12),
+        (0.5, 0.75, 1.5),
+        (0.1, 0.25, 0.5),
+        (2.5, 5, 5),
+        (1e20, 3, 3 * 10**20),
+        (0.3, 0.2, 0.6),
+        (7, 7.0, 7),
+        (1.5, 1, 3),
+    ],
 )
 def test_a_multiple_of_both(one: float, other: float, least: float) -> None:
     for a, b in ((one, other), (other, one)):
@@ -134,14 +162,28 @@ def test_lists_have_each_name_once_and_values_keep_their_order() -> None:
     assert join({"required": ["b", "a"]}, {"required": ["d", "c"]}) == {"required": ["b", "a", "d", "c"]}
     assert sorted(join({LATE: ["x"]}, {LATE: ["y", "x"]})[LATE]) == ["x", "y"]
     assert join({"enum": [3, 1, 2]}, {"enum": [2, 3]}) == {"enum": [3, 2]}
-    assert join({"type": ["string", "integer", "null"]}, {"type": ["number", "null", "string"]}) == {"type": ["string", "integer", "null"]}
-    assert join({"type": ["number", "string"]}, {"type": ["null", "integer", "string"]}) == {"type": ["string", "integer"]}
-    assert join({"allOf": [{"not": TEXT}]}, {"allOf": [{"not": TEXT}, {"not": WHOLE}]}) == {"allOf": [{"not": TEXT}, {"not": WHOLE}]}
-    assert [*join({"title": "x", "minimum": 1, "type": "integer"}, {"maximum": 2, "required": ["a"]})] == ["type", "minimum", "maximum", "required"]
+    assert join({"type": ["string", "integer", "null"]}, {"type": ["number", "null", "string"]}) == {
+        "type": ["string", "integer", "null"]
+    }
+    assert join({"type": ["number", "string"]}, {"type": ["null", "integer", "string"]}) == {
+        "type": ["string", "integer"]
+    }
+    assert join({"allOf": [{"not": TEXT}]}, {"allOf": [{"not": TEXT}, {"not": WHOLE}]}) == {
+        "allOf": [{"not": TEXT}, {"not": WHOLE}]
+    }
+    assert [*join({"title": "x", "minimum": 1, "type": "integer"}, {"maximum": 2, "required": ["a"]})] == [
+        "type",
+        "minimum",
+        "maximum",
+        "required",
+    ]
 
 
 def test_values_of_both_sides_that_fit_what_stands_beside() -> None:
-    assert join({"enum": [1, "a", None]}, {"type": ["string", "null"]}) == {"enum": ["a", None], "type": ["string", "null"]}
+    assert join({"enum": [1, "a", None]}, {"type": ["string", "null"]}) == {
+        "enum": ["a", None],
+        "type": ["string", "null"],
+    }
     assert join({"enum": [1.0, 1.5]}, {"type": "integer"}) == {"enum": [1.0], "type": "integer"}
     assert join({"enum": [1, 1.5, "a"]}, {FRACTION: True}) == {"enum": [1.5, "a"], FRACTION: True}
     assert join({FRACTION: True}, {"enum": [1, 1.5, "a"]}) == {FRACTION: True, "enum": [1.5, "a"]}
@@ -165,7 +207,10 @@ def test_a_value_and_what_only_the_compiler_says() -> None:
 
 
 def test_conditions_that_meet_stand_side_by_side() -> None:
-    one, other = {"if": TEXT, "then": {"minLength": 1}}, {"if": WHOLE, "then": {"minimum": 1}, "else": {"type": "string"}}
+    one, other = (
+        {"if": TEXT, "then": {"minLength": 1}},
+        {"if": WHOLE, "then": {"minimum": 1}, "else": {"type": "string"}},
+    )
     assert join(one, other) == {**one, "allOf": [other]}
     assert join(other, one) == {**other, "allOf": [one]}
     assert join(one, {**one, "maxLength": 3}) == {**one, "maxLength": 3}
@@ -179,7 +224,11 @@ def test_conditions_that_meet_stand_side_by_side() -> None:
 
 def test_applicators_that_meet_stand_side_by_side() -> None:
     assert join({"not": TEXT}, {"not": WHOLE}) == {"not": TEXT, "allOf": [{"not": WHOLE}]}
-    assert join({"anyOf": [TEXT], "minLength": 1}, {"anyOf": [WHOLE]}) == {"anyOf": [TEXT], "minLength": 1, "allOf": [{"anyOf": [WHOLE]}]}
+    assert join({"anyOf": [TEXT], "minLength": 1}, {"anyOf": [WHOLE]}) == {
+        "anyOf": [TEXT],
+        "minLength": 1,
+        "allOf": [{"anyOf": [WHOLE]}],
+    }
     assert join({"oneOf": [TEXT]}, {"oneOf": [TEXT]}) == {"oneOf": [TEXT]}
 
 
@@ -192,8 +241,14 @@ def test_unions_that_meet_become_all_pairs_up_to_a_number_of_them() -> None:
     assert merge(eight, {"anyOf": [{"maximum": n} for n in range(9)]}) is None
     assert merge({"oneOf": "x"}, {"oneOf": [TEXT]}) is None
     assert merge({"oneOf": [TEXT]}, {"oneOf": "x"}) is None
-    assert merge({"oneOf": [TEXT], "minLength": 2}, {"oneOf": [TEXT], "minLength": 1}) == {"oneOf": [TEXT], "minLength": 2}
-    assert merge({"anyOf": [TEXT], "oneOf": [WHOLE]}, {"anyOf": [{"minLength": 1}]}) == {"oneOf": [WHOLE], "anyOf": [{"type": "string", "minLength": 1}]}
+    assert merge({"oneOf": [TEXT], "minLength": 2}, {"oneOf": [TEXT], "minLength": 1}) == {
+        "oneOf": [TEXT],
+        "minLength": 2,
+    }
+    assert merge({"anyOf": [TEXT], "oneOf": [WHOLE]}, {"anyOf": [{"minLength": 1}]}) == {
+        "oneOf": [WHOLE],
+        "anyOf": [{"type": "string", "minLength": 1}],
+    }
     assert merge({"not": TEXT, "minimum": 1}, {"not": TEXT}) == {"not": TEXT, "minimum": 1}
 
 
@@ -216,16 +271,25 @@ def test_both_is_one_schema_where_neither_holds_others_and_else_each_once() -> N
 
 def test_contains_that_meet_are_counted_together_where_they_are_one() -> None:
     one = {"contains": WHOLE, "minContains": 2, "maxContains": 5}
-    assert join(one, {"contains": {"type": "integer"}, "maxContains": 3}) == {"contains": WHOLE, "minContains": 2, "maxContains": 3}
+    assert join(one, {"contains": {"type": "integer"}, "maxContains": 3}) == {
+        "contains": WHOLE,
+        "minContains": 2,
+        "maxContains": 3,
+    }
     assert join(one, {"contains": WHOLE, "minContains": 4}) == {"contains": WHOLE, "minContains": 4, "maxContains": 5}
     assert join({"contains": WHOLE, "minContains": 0}, {"contains": WHOLE}) == {"contains": WHOLE, "minContains": 1}
     assert join(one, {"contains": TEXT}) == {**one, ALSO: [{"contains": TEXT}]}
-    assert join({**one, ALSO: [{"contains": TEXT}]}, {"contains": TEXT, "maxContains": 1})[ALSO] == [{"contains": TEXT, "minContains": 1, "maxContains": 1}]
+    assert join({**one, ALSO: [{"contains": TEXT}]}, {"contains": TEXT, "maxContains": 1})[ALSO] == [
+        {"contains": TEXT, "minContains": 1, "maxContains": 1}
+    ]
     assert join(one, {"contains": WHOLE, "maxContains": "x"})["maxContains"] == "x"
     assert join(one, {"contains": WHOLE, "minContains": None})["minContains"] is None
     assert join(one, {"minContains": 7}) == one
     assert contained({"minContains": 2}) == []
-    assert contained({"contains": TEXT, "minItems": 1, ALSO: [{"contains": WHOLE}]}) == [{"contains": TEXT}, {"contains": WHOLE}]
+    assert contained({"contains": TEXT, "minItems": 1, ALSO: [{"contains": WHOLE}]}) == [
+        {"contains": TEXT},
+        {"contains": WHOLE},
+    ]
     assert merge(one, {"contains": TEXT}) is None
 
 
@@ -236,10 +300,18 @@ def test_what_nothing_or_no_object_can_fit_is_seen() -> None:
     contrary = {"required": ["a"], "properties": {"a": False, "b": True}}
     others = ["array", "string", "number", "boolean", "null"]
     assert settled({**contrary, "minimum": 1}) == {"minimum": 1, "type": others}
-    assert settled({**contrary, "type": ["object", "integer"], "additionalProperties": False, "minLength": 1}) == {"type": ["integer"], "minLength": 1}
+    assert settled({**contrary, "type": ["object", "integer"], "additionalProperties": False, "minLength": 1}) == {
+        "type": ["integer"],
+        "minLength": 1,
+    }
     assert settled({**contrary, "type": "object"}) is False
     assert settled({**contrary, "type": "string", "nullable": True}) == {"type": ["string", "null"]}
-    for kept in ({**contrary, "required": ["b"]}, {**contrary, "required": "a"}, {**contrary, "properties": 1}, {"required": ["a"]}):
+    for kept in (
+        {**contrary, "required": ["b"]},
+        {**contrary, "required": "a"},
+        {**contrary, "properties": 1},
+        {"required": ["a"]},
+    ):
         assert settled(kept) == kept
     assert settled({"required": [1, "a"], "properties": {"a": False}})["type"] == others
     for formula in (["not", ["key", "a"]], ["and", ["key", "b"], ["not", ["key", "a"]]], False, ["and", False]):
@@ -247,7 +319,10 @@ def test_what_nothing_or_no_object_can_fit_is_seen() -> None:
     for formula in (["not", ["key", "b"]], ["or", ["not", ["key", "a"]], ["key", "b"]], ["key", "a"], True):
         assert settled({"required": ["a"], PRESENCE: formula}) == {"required": ["a"], PRESENCE: formula}
     assert without_objects({"type": "object", "minLength": 1}, None) == {"minLength": 1, "type": others}
-    assert without_objects({"minimum": 1, "nullable": True}, ("object", "integer")) == {"minimum": 1, "type": ["integer"]}
+    assert without_objects({"minimum": 1, "nullable": True}, ("object", "integer")) == {
+        "minimum": 1,
+        "type": ["integer"],
+    }
     assert without_objects({}, ("object",)) is False
 
 
@@ -260,15 +335,32 @@ def test_marks_stay_in_a_join() -> None:
 
 def test_members_that_one_declares_have_what_the_other_says_of_undeclared_ones() -> None:
     closed = {"properties": {"a": TEXT}, "additionalProperties": False}
-    assert join(closed, {"properties": {"b": WHOLE}}) == {"properties": {"a": TEXT, "b": False}, "additionalProperties": False}
+    assert join(closed, {"properties": {"b": WHOLE}}) == {
+        "properties": {"a": TEXT, "b": False},
+        "additionalProperties": False,
+    }
     assert join({"properties": {"b": WHOLE}}, closed)["properties"] == {"b": False, "a": TEXT}
     named = {"patternProperties": {"^b": {"minimum": 2}}, "additionalProperties": TEXT}
     assert join(named, {"properties": {"b": WHOLE, "c": True}})["properties"] == {"b": WHOLE, "c": TEXT}
-    assert join({"additionalProperties": TEXT}, {"patternProperties": {"^b": True}}) == {"patternProperties": {"^b": TEXT}, "additionalProperties": TEXT}
-    assert join(named, {"patternProperties": {"^b": {"maximum": 5}}})["patternProperties"] == {"^b": {"minimum": 2, "maximum": 5}}
-    assert join({"additionalProperties": True, "properties": {"a": TEXT}}, {"properties": {"a": TEXT}, "minimum": 1})["additionalProperties"] is True
+    assert join({"additionalProperties": TEXT}, {"patternProperties": {"^b": True}}) == {
+        "patternProperties": {"^b": TEXT},
+        "additionalProperties": TEXT,
+    }
+    assert join(named, {"patternProperties": {"^b": {"maximum": 5}}})["patternProperties"] == {
+        "^b": {"minimum": 2, "maximum": 5}
+    }
+    assert (
+        join({"additionalProperties": True, "properties": {"a": TEXT}}, {"properties": {"a": TEXT}, "minimum": 1})[
+            "additionalProperties"
+        ]
+        is True
+    )
     kept = {"properties": {"a": TEXT}, "unevaluatedProperties": False}
-    assert join(kept, {"properties": {"b": True}, "minimum": 1}) == {"properties": {"a": TEXT, "b": True}, "unevaluatedProperties": False, "minimum": 1}
+    assert join(kept, {"properties": {"b": True}, "minimum": 1}) == {
+        "properties": {"a": TEXT, "b": True},
+        "unevaluatedProperties": False,
+        "minimum": 1,
+    }
 
 
 @pytest.mark.parametrize("name", [".", "a.b", "(", "[x]", "a|b", "^", "$", "\\", "{1}", "*", "+?", "/"])
@@ -282,9 +374,25 @@ def test_names_that_look_like_patterns_are_names(name: str) -> None:
 
 
 def test_items_of_both_one_by_one_and_then_all_further() -> None:
-    assert join({"prefixItems": [TEXT]}, {"prefixItems": [{"minLength": 1}, WHOLE]}) == {"prefixItems": [{"type": "string", "minLength": 1}, WHOLE]}
-    assert join({"prefixItems": [TEXT], "items": WHOLE}, {"prefixItems": [True, {"minimum": 1}]}) == {"prefixItems": [TEXT, {"type": "integer", "minimum": 1}], "items": WHOLE}
-    assert join({"items": [TEXT]}, {"items": [True, WHOLE], "additionalItems": False}) == {"items": [TEXT, WHOLE], "additionalItems": False}
-    assert join({"items": TEXT}, {"items": {"minLength": 1}, "minItems": 1}) == {"items": {"type": "string", "minLength": 1}, "minItems": 1}
-    assert join({"prefixItems": [TEXT], "items": True}, {"prefixItems": [{"minLength": 1}]}) == {"prefixItems": [{"type": "string", "minLength": 1}], "items": True}
-    assert join({"prefixItems": [TEXT], "additionalItems": False}, {"prefixItems": [{"minLength": 1}]}) == {"prefixItems": [{"type": "string", "minLength": 1}]}
+    assert join({"prefixItems": [TEXT]}, {"prefixItems": [{"minLength": 1}, WHOLE]}) == {
+        "prefixItems": [{"type": "string", "minLength": 1}, WHOLE]
+    }
+    assert join({"prefixItems": [TEXT], "items": WHOLE}, {"prefixItems": [True, {"minimum": 1}]}) == {
+        "prefixItems": [TEXT, {"type": "integer", "minimum": 1}],
+        "items": WHOLE,
+    }
+    assert join({"items": [TEXT]}, {"items": [True, WHOLE], "additionalItems": False}) == {
+        "items": [TEXT, WHOLE],
+        "additionalItems": False,
+    }
+    assert join({"items": TEXT}, {"items": {"minLength": 1}, "minItems": 1}) == {
+        "items": {"type": "string", "minLength": 1},
+        "minItems": 1,
+    }
+    assert join({"prefixItems": [TEXT], "items": True}, {"prefixItems": [{"minLength": 1}]}) == {
+        "prefixItems": [{"type": "string", "minLength": 1}],
+        "items": True,
+    }
+    assert join({"prefixItems": [TEXT], "additionalItems": False}, {"prefixItems": [{"minLength": 1}]}) == {
+        "prefixItems": [{"type": "string", "minLength": 1}]
+    }

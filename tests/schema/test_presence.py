@@ -104,11 +104,22 @@ def test_a_dependency_on_one_name_may_be_a_text() -> None:
 
 def test_formulas_are_as_short_as_they_are_said() -> None:
     a, b = ["key", "a"], ["key", "b"]
-    assert [all_of([]), all_of([True]), all_of([a]), all_of([a, True, b]), all_of([a, False])] == [True, True, a, ["and", a, b], False]
+    assert [all_of([]), all_of([True]), all_of([a]), all_of([a, True, b]), all_of([a, False])] == [
+        True,
+        True,
+        a,
+        ["and", a, b],
+        False,
+    ]
     assert [negation(True), negation(False), negation(a), negation(["not", a])] == [False, True, ["not", a], a]
     assert [any_of([]), any_of([a]), any_of([True, a]), any_of([False, a])] == [False, a, True, a]
     assert any_of([a, b]) == ["not", ["and", ["not", a], ["not", b]]]
-    assert [only_one_of([]), only_one_of([a]), only_one_of([True]), only_one_of([True, True])] == [False, a, True, False]
+    assert [only_one_of([]), only_one_of([a]), only_one_of([True]), only_one_of([True, True])] == [
+        False,
+        a,
+        True,
+        False,
+    ]
 
 
 def test_names_in_their_order() -> None:
