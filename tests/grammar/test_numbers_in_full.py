@@ -142,33 +142,32 @@ def test_the_least_number_above_0_and_an_exponent_with_zeros() -> None:
     )
 
 
-@pytest.mark.parametrize("low", [None, -1005, -100, -99, -1, 0, 1, 9, 10, 11, 99, 100, 101, 109, 190, 199, 200, 555])
-@pytest.mark.parametrize("high", [None, -100, -10, -1, 0, 1, 9, 10, 11, 99, 100, 110, 199, 200, 555, 999, 1000, 1010])
-def test_every_integer_is_in_or_out_as_the_bounds_say(low: int | None, high: int | None) -> None:
-    if low is not None and high is not None and low > high:
-        return
-    schema = {key: bound for key, bound in (("minimum", low), ("maximum", high)) if bound is not None}
-    rules = compile_schema({"type": "integer", **schema}).rules
-    wrong = [n for n in range(-1111, 1112) if accepts(rules, str(n)) != within(str(n), schema)]
-    assert wrong == []
-    assert not any(accepts(rules, text) for text in ("00", "-00", "01", "-01", "010", "", "-", "1.0", "1e1"))
+LEAST = (None, -1005, -100, -99, -1, 0, 1, 9, 10, 11, 99, 100, 101, 109, 190, 199, 200, 555)
+MOST = (None, -100, -10, -1, 0, 1, 9, 10, 11, 99, 100, 110, 199, 200, 555, 999, 1000, 1010)
 
 
-STEPS = (1, 2, 3, 5, 7, 8, 9, 10, 11, 12, 16, 25, 30, 60, 64, 90, 100, 125, 250)
+@pytest.mark.parametrize("low", LEAST)
+def test_every_integer_is_in_or_out_as_the_bounds_say(low: int | None) -> None:
+    for high in MOST:
+        if low is not None and high is not None and low > high:
+            continue
+        schema = {key: bound for key, bound in (("minimum", low), ("maximum", high)) if bound is not None}
+        rules = compile_schema({"type": "integer", **schema}).rules
+        wrong = [n for n in range(-1111, 1112) if accepts(rules, str(n)) != within(str(n), schema)]
+        assert wrong == [], schema
+        assert not any(accepts(rules, text) for text in ("00", "-00", "01", "-01", "010", "", "-", "1.0", "1e1"))
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(None, None), (0, None), (None, 0), (1, None), (None, -1), (-7, None), (None, 7), (17, None), (None, -17)]
-    + [(99, None), (100, None), (101, None), (0, 99999), (17, 12345), (-12345, -17), (-12345, 12345), (1000, 9999)],
-)  # fmt: skip
-def test_every_multiple_is_in_and_no_other_integer(step: int, low: int | None, high: int | None) -> None:
-    bounds = {key: bound for key, bound in (("minimum", low), ("maximum", high)) if bound is not None}
-    grammar = compile_schema({"type": "integer", "multipleOf": step, **bounds})
-    assert not grammar.report.widenings
+SIDES = (
+    *((None, None), (0, None), (None, 0), (1, None), (None, -1), (-7, None), (None, 7), (17, None), (None, -17)),
+    *((99, None), (100, None), (101, None), (0, 99999), (17, 12345), (-12345, -17), (-12345, 12345), (1000, 9999)),
+)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 7, 8, 9, 10, 11, 12, 16, 25, 30, 60, 64, 90, 100, 125, 250])
+def test_every_multiple_is_in_and_no_other_integer(step: int) -> None:
     near = {
-        *range(-300, 301),
+        *range(-220, 221),
         *range(990, 1013),
         *range(12340, 12351),
         *range(-12350, -12339),
@@ -176,10 +175,15 @@ def test_every_multiple_is_in_and_no_other_integer(step: int, low: int | None, h
         99999,
         100000,
     }
-    wrong = [n for n in near if n and accepts(grammar.rules, str(n)) != (within(str(n), bounds) and n % step == 0)]
-    assert wrong == []
-    assert any(accepts(grammar.rules, text) for text in ("0", "-0")) == within("0", bounds)
-    assert not any(accepts(grammar.rules, text) for text in ("00", "060", "-060", "", "-", "0.0"))
+    for low, high in SIDES:
+        bounds = {key: bound for key, bound in (("minimum", low), ("maximum", high)) if bound is not None}
+        grammar = compile_schema({"type": "integer", "multipleOf": step, **bounds})
+        assert not grammar.report.widenings
+        # 0 has two signs, of which one is enough.
+        wrong = [n for n in near if n and accepts(grammar.rules, str(n)) != (within(str(n), bounds) and n % step == 0)]
+        assert wrong == [], bounds
+        assert any(accepts(grammar.rules, text) for text in ("0", "-0")) == within("0", bounds)
+        assert not any(accepts(grammar.rules, text) for text in ("00", "060", "-060", "", "-", "0.0"))
 
 
 @pytest.mark.parametrize("step", [0.5, 0.1, 0.3, 0.25, 0.35, 1.5, 2.5, 0.01, 0.07, 0.75, 1.1, 0.125, 0.012, 12.5])

@@ -42,7 +42,8 @@ def in_plain_words(schema: Any) -> Any:
     if isinstance(plain.get("items"), list):
         # Words of older drafts, which the newest one doesn't know any more.
         plain["prefixItems"] = plain.pop("items")
-        plain.update({"items": plain.pop(word) for word in ("additionalItems",) if word in plain})
+        if "additionalItems" in plain:
+            plain["items"] = plain.pop("additionalItems")
     if plain.pop("nullable", False) and "type" in plain:
         plain["type"] = [*([plain["type"]] if isinstance(plain["type"], str) else plain["type"]), "null"]
     for name, inner in plain.pop("dependencies", {}).items():
