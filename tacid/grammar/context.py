@@ -19,6 +19,7 @@ from tacid.grammar.primitives import OBJECT, PRIMITIVES, VALUE
 from tacid.grammar.report import Widening
 from tacid.grammar.shapes import alt, weight
 from tacid.grammar.tidy import tidied
+from tacid.patterns.regions import Regions
 from tacid.schema.flat import Flattener
 from tacid.schema.keywords import ASSERTING, OURS
 from tacid.schema.refs import Resolver
@@ -181,6 +182,8 @@ class Scope:
         self._memo: dict[str | bytes, Compiled | _Pending] = {}
         self._discarded = False
         self._looped = False
+        #: Names of members, parted by the patterns that they fit; by these and the names that are declared.
+        self.parted: dict[tuple[tuple[str, ...], frozenset[str]], Regions | None] = {}
         #: Pointers of schemas that are being compiled.
         self._within: set[str] = set()
 

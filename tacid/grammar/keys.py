@@ -92,19 +92,21 @@ def _common(one: str, other: str) -> int:
     return length
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _ending(tail: str) -> tuple[Node, tuple[tuple[str, Node], ...]]:
-    """What a key may be where this is what is left of the only declared name, and the rules that are needed for it."""
-    others: dict[str, Node] = {}
+    """What a key may be where this is what is left of the only declared name, and the rules that are needed for it.
 
-    after = _Place()
-    for char in reversed(tail):
-        place = _Place()
-        place.next[char] = after
-        place.node = _departures(place, others.__setitem__)
-        after = place
-    assert isinstance(after.node, Alt)
-    return share(after.node), tuple(others.items())
+    Names end alike more often than they are alike, so each ending is made of the next shorter one.
+    """
+    others: dict[str, Node] = {}
+    place, after = _Place(), _Place()
+    place.next[tail[0]] = after
+    if len(tail) > 1:
+        after.node, known = _ending(tail[1:])
+        others.update(known)
+    node = _departures(place, others.__setitem__)
+    assert isinstance(node, Alt)
+    return share(node), tuple(others.items())
 
 
 def _departures(place: _Place, shared: Callable[[str, Node], None]) -> Node:

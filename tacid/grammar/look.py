@@ -59,7 +59,10 @@ class Part:
 
 
 def share(node: Alt) -> Alt:
-    """The node, which holds neither gates nor repeats and is never empty, known as a part of many rules from now on."""
+    """The node, known as a part of many rules from now on.
+
+    It holds neither gates nor repeats, is never empty, and all rules that it refers to have finite texts.
+    """
     node.part = Part(node)
     return node
 
@@ -216,6 +219,8 @@ def _names(node: Node) -> set[str]:
 
 def _heights(node: Node) -> tuple[int, int]:
     """How deep nodes nest within a node, and groups in groups."""
+    if isinstance(node, Alt) and node.part is not None:
+        return node.part.deep, node.part.groups
     deep = groups = 0
     for below in children(node):
         further = _heights(below)

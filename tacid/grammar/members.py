@@ -151,11 +151,19 @@ class Members:
         known = [language for language in languages if language is not None]
         if len(known) < len(languages) or sum(map(len, names)) > MAX_CHARACTERS:
             return None
+        # Merging makes many objects of one, which declare the same.
+        key = (tuple(self.patterns), frozenset(names)) if self.names is ANY_TEXT else None
+        if key is not None and key in self.scope.parted:
+            return self.scope.parted[key]
         try:
-            parts = regions(self.names, [*known, of_texts(names)])
+            parts: Regions | None = regions(self.names, [*known, of_texts(names)])
         except TooLarge:
-            return None
-        return parts if len(parts.labels) <= MAX_REGIONS else None
+            parts = None
+        if parts is not None and len(parts.labels) > MAX_REGIONS:
+            parts = None
+        if key is not None:
+            self.scope.parted[key] = parts
+        return parts
 
     def _unsorted(self) -> Node:
         self.scope.lose(self.pointer)("patternProperties" if self.patterns else "propertyNames")

@@ -109,7 +109,7 @@ def _ends(node: Node, rules: Mapping[str, Node], ending: set[str]) -> bool:
     if isinstance(node, Seq):
         return all(_ends(item, rules, ending) for item in node.items)
     if isinstance(node, Alt):
-        return any(_ends(option, rules, ending) for option in node.options)
+        return node.part is not None or any(_ends(option, rules, ending) for option in node.options)
     if isinstance(node, Repeat):
         return node.min == 0 or _ends(node.item, rules, ending)
     return True
@@ -126,6 +126,8 @@ def _pruned(node: Node, rules: Mapping[str, Node], ending: set[str]) -> Node | N
         sound = [item for item in items if item is not None]
         return seq(*sound) if len(sound) == len(items) else None
     if isinstance(node, Alt):
+        if node.part is not None:
+            return node
         options = [_pruned(option, rules, ending) for option in node.options]
         if node.options and all(a is b for a, b in zip(options, node.options, strict=True)):
             return node

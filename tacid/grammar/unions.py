@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
+from tacid.grammar.content import content_key
 from tacid.grammar.context import Compiled, Nothing, Scope, assertions
 from tacid.grammar.nodes import Gate, Node, Ref
 from tacid.grammar.primitives import INTEGER, NULL, NUMBER, VALUE
@@ -112,32 +113,30 @@ def _one_of(
     if exclusive(whole):
         return options
     found: list[tuple[Any, bool, str]] = []
-    contrary: dict[int, list[Schema] | None] = {}
+    contrary: dict[int, _Counted | None] = {}
     exact = True
     for index, (one, merged, place) in enumerate(options):
-        left: list[Schema] = [whole[index]]
+        left: _Counted = [(whole[index], 1)]
         touched = False
         for other, against in enumerate(whole):
             # One that meets nothing beside the union excludes nothing.
             if other == index or against is False:
                 continue
             if isinstance(against, Mapping):
-                left_out = [a for a in left if isinstance(a, Mapping) and disjoint(a, against)]
-                if len(left_out) == len(left):
+                if all(isinstance(a, Mapping) and disjoint(a, against) for a, _ in left):
                     continue
             scope.tick()
             if other not in contrary:
-                contrary[other] = negated(branches[other], scope.flat)
-            turned = contrary[other]
-            narrowed: list[Schema] | None = (
-                None if turned is None else [j for a in left for b in turned if (j := join(a, b)) is not False]
-            )
-            if narrowed is None or len(narrowed) > MAX_EXCLUDED:
+                turned = negated(branches[other], scope.flat)
+                contrary[other] = None if turned is None else _counted((one, 1) for one in turned)
+            against_it = contrary[other]
+            narrowed = None if against_it is None else _counted(_joined(left, against_it), MAX_EXCLUDED)
+            if narrowed is None:
                 exact = False
                 continue
             left, touched = narrowed, True
         if touched:
-            found.extend((alternative, True, place) for alternative in left)
+            found.extend((alternative, True, place) for alternative, _ in left)
         else:
             found.append((one, merged, place))
     if not exact:
@@ -145,6 +144,31 @@ def _one_of(
     return found
 
 
+def _joined(left: _Counted, right: _Counted) -> Iterator[tuple[Schema, int]]:
+    for a, times in left:
+        for b, often in right:
+            joined = join(a, b)
+            if joined is not False:
+                yield joined, times * often
+
+
+def _counted(schemas: Iterable[tuple[Schema, int]], most: int | None = None) -> _Counted | None:
+    """Each schema once, ``None`` for more than ``most``; alternatives to branches are alike more often than not."""
+    found: dict[Any, tuple[Schema, int]] = {}
+    number = 0
+    for schema, times in schemas:
+        number += times
+        if most is not None and number > most:
+            return None
+        key = content_key(schema)
+        known = found.get(key) if key is not None else None
+        # What nests too deep for a key is like nothing else.
+        found[id(schema) if key is None else key] = (schema, times) if known is None else (known[0], known[1] + times)
+    return [*found.values()]
+
+
+#: Schemas, each with how often it was met.
+_Counted: TypeAlias = list[tuple[Schema, int]]
 _Option = tuple[Any, str, bool]
 
 

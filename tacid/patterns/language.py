@@ -324,7 +324,44 @@ def _alive(rows: list[list[int]], accepting: list[bool]) -> list[bool]:
 
 
 def _blocks(rows: list[list[int]], accepting: list[bool]) -> list[int]:
-    """A number for each state, equal where the same texts lead on to acceptance (Hopcroft's algorithm)."""
+    """A number for each state, equal where the same texts lead on to acceptance.
+
+    Most states of lists of texts are on no way round and behind none. These are told apart by what follows, the last
+    first, each at once; only what is left takes an algorithm that refines (Hopcroft's).
+    """
+    into = [0] * len(rows)
+    for row in rows:
+        for to in row:
+            if to != DEAD:
+                into[to] += 1
+    straight = [state for state, count in enumerate(into) if not count]
+    for state in straight:
+        for to in rows[state]:
+            if to != DEAD:
+                into[to] -= 1
+                if not into[to]:
+                    straight.append(to)
+    # All that these lead to are among them.
+    round_ = [state for state, count in enumerate(into) if count]
+    block = [0] * len(rows)
+    if round_:
+        place = {state: index for index, state in enumerate(round_)} | {DEAD: DEAD}
+        refined = _refined([[place[to] for to in rows[state]] for state in round_], [accepting[s] for s in round_])
+        for state, number in zip(round_, refined, strict=True):
+            block[state] = number
+    known: dict[tuple[bool, tuple[int, ...]], int] = {}
+    new = len(rows)
+    for state in (*round_, *reversed(straight)):
+        key = accepting[state], tuple([DEAD if to == DEAD else block[to] for to in rows[state]])
+        if into[state]:
+            known[key] = block[state]
+        else:
+            block[state] = known.setdefault(key, new + state)
+    return block
+
+
+def _refined(rows: list[list[int]], accepting: list[bool]) -> list[int]:
+    """As `_blocks`, of any automaton (Hopcroft's algorithm)."""
     total = len(rows)
     sink = total
     back: list[dict[int, list[int]]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ class Regions:
     rows: list[list[int]]
     #: The states that texts of each part lead to.
     ends: Mapping[frozenset[int], list[int]]
+    _made: dict[frozenset[frozenset[int]], Language] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def labels(self) -> list[frozenset[int]]:
@@ -38,6 +39,12 @@ class Regions:
 
     def language(self, labels: Iterable[frozenset[int]]) -> Language:
         """The texts of some of the parts."""
+        chosen = frozenset(labels)
+        if chosen not in self._made:
+            self._made[chosen] = self._language(chosen)
+        return self._made[chosen]
+
+    def _language(self, labels: frozenset[frozenset[int]]) -> Language:
         wanted = {end for label in labels for end in self.ends[label]}
         alive, waiting = set(wanted), list(wanted)
         while waiting:

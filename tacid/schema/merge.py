@@ -65,13 +65,16 @@ def join(one: Schema, other: Schema) -> Schema:
         return settled(left)
     if not left:
         return settled(right)
+    # Most that contradict each other do so by their types or values, which takes least to see.
+    types: dict[str, Any] = {}
+    if not _join_types(left, right, types) or not _join_values(left, right, types):
+        return False
     joined: dict[str, Any] = {}
     lost: dict[str, None] = {}
     for group, joiner in ((_OBJECT, join_objects), (_ARRAY, join_arrays), (_CONTAINS, _join_contains)):
         if not left.keys().isdisjoint(group) or not right.keys().isdisjoint(group):
             joined.update(_grouped(group, joiner, left, right, lost))
-    if not _join_types(left, right, joined) or not _join_values(left, right, joined):
-        return False
+    joined.update(types)
     apart: list[dict[str, Any]] = []
     for keyword in dict.fromkeys((*left, *right)):
         if keyword in _GROUPED:

@@ -7,6 +7,7 @@ value, an item or a member that doesn't fit. What can't be turned round gives ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, TypeAlias
 
 from tacid.catalogue import Schema
@@ -54,7 +55,8 @@ def conjunction(lists: list[list[Schema]]) -> Alternatives:
     """Alternatives of which an instance fits one exactly where it fits one of each list."""
     found: list[Schema] = [True]
     for one in lists:
-        found = [joined for a in found for b in one if (joined := join(a, b)) is not False]
+        joined = (join(a, b) for a in found for b in one)
+        found = [*islice((schema for schema in joined if schema is not False), MAX_PARTS + 1)]
         if len(found) > MAX_PARTS:
             return None
     return found

@@ -20,6 +20,9 @@ _DATA = frozenset({"enum", "const", "default", "examples", "example"})
 _NAMED = ("/properties", "/patternProperties", "/$defs", "/definitions")
 #: Drafts in which a ``$ref`` hides every keyword beside it.
 _LEGACY = re.compile(r"^https?://json-schema\.org/draft-0[3467]/schema#?$")
+#: Keywords that name a schema, and those that may name a document too.
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+_NAMES = ("$id", "id", *_ANCHORS)
 
 
 class Resolver:
@@ -85,7 +88,7 @@ class Resolver:
         if self._scanned is None:
             embedded = False
             anchors: dict[str, str] = {}
-            for pointer, schema in _objects(self.root):
+            for pointer, schema in _objects(self.root) if _names_any(self.root) else ():
                 for keyword in ("$id", "id") if pointer else ():
                     name = schema.get(keyword)
                     # Draft 4 and 6 spell an anchor as an $id that is only a fragment.
@@ -93,7 +96,7 @@ class Resolver:
                         anchors.setdefault(name[1:], pointer)
                     elif isinstance(name, str) and keyword == "$id":
                         embedded = True
-                for keyword in ("$anchor", "$dynamicAnchor"):
+                for keyword in _ANCHORS:
                     name = schema.get(keyword)
                     if isinstance(name, str):
                         anchors.setdefault(name, pointer)
@@ -104,6 +107,24 @@ class Resolver:
 def escape_token(key: str) -> str:
     """A key as one token of a JSON Pointer."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
+
+
+def _names_any(root: Any) -> bool:
+    """Whether anything in a document may be a name that references lead to; mostly nothing is."""
+    places: list[Any] = [root]
+    for place in places:  # grows on the way
+        kind = type(place)
+        if kind is str:
+            continue
+        if kind is list:
+            places.extend(place)
+        elif kind is dict or isinstance(place, Mapping):
+            # What the root is called leads to the root.
+            for keyword in _NAMES if place is not root else _ANCHORS:
+                if isinstance(place.get(keyword), str):
+                    return True
+            places.extend(place.values())
+    return False
 
 
 def _objects(root: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -21,6 +21,8 @@ _APPLYING = frozenset(
     {"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "propertyNames"}
     | {"unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema"}
 )
+#: What holds nothing further, which takes longer to see by asking whether it is a mapping.
+_PLAIN = frozenset({str, bool, int, float, type(None)})
 _ELSEWHERE = "tacid:elsewhere"
 
 
@@ -208,7 +210,8 @@ def _needed(root: Mapping[str, Any], unknown: frozenset[str], old: str) -> bool:
         if old and (not unknown.isdisjoint(place) or ("$ref" in place and len(ASSERTING.intersection(place)) > 1)):
             return True
         for key, inner in place.items():
-            if isinstance(inner, (dict, list, Mapping)):
+            kind = type(inner)
+            if kind is dict or kind is list or (kind not in _PLAIN and isinstance(inner, (dict, list, Mapping))):
                 if key in NAMED and not isinstance(inner, list):
                     named.append(inner)
                 elif key not in DATA:
