@@ -122,9 +122,8 @@ def _one_of(
             # One that meets nothing beside the union excludes nothing.
             if other == index or against is False:
                 continue
-            if isinstance(against, Mapping):
-                if all(isinstance(a, Mapping) and disjoint(a, against) for a, _ in left):
-                    continue
+            if isinstance(against, Mapping) and all(isinstance(a, Mapping) and disjoint(a, against) for a, _ in left):
+                continue
             scope.tick()
             if other not in contrary:
                 turned = negated(branches[other], scope.flat)
