@@ -90,7 +90,8 @@ def test_a_sign_of_life_while_arguments_are_held_back(server: Running, protocol:
                 if protocol is OLLAMA and protocol.content(line):
                     break  # Ollama's clients can't ask for a call, and this one says something
             else:
-                break
+                if protocol is not OLLAMA or "tool_calls" in text:
+                    break  # an answer may also be empty
     assert "tool_calls" in text or "tool_use" in text
     assert beats >= 2
     assert max(silences(moments)) < BEAT + 0.7
