@@ -1,23 +1,23 @@
 """Random patterns against an ECMA-262 engine that isn't ours, as automata and as grammars.
 
-    python -m tests.bench.fuzz_patterns --seconds 600 [--seed N]
+    python -m tests.bench.fuzz_patterns --seconds 600 [--seed N] [--once]
 
 Prints what differs, with the seed that makes it again; ends with 1 if anything did.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
-import time
+from collections import Counter
 
 from tacid.errors import GrammarError
 from tacid.grammar import compile_schema
 from tacid.grammar.walk import accepts
 from tacid.jsontext import dumps
 from tacid.patterns import string_language
+from tests.bench.fuzzing import fuzz
 from tests.grammar.draw import draw
 from tests.patterns.engines import found_in, pattern, text
 
@@ -60,23 +60,13 @@ def _within(one: str, least: int, most: int | None) -> bool:
     return least <= len(one) and (most is None or len(one) <= most)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    until = time.monotonic() + arguments.seconds
-    seed, skipped, wrong = arguments.seed, 0, 0
-    while time.monotonic() < until and wrong < 20:
-        result = check(seed)
-        skipped += result == "skipped"
-        if result not in (None, "skipped"):
-            wrong += 1
-            print(f"seed {seed}: {result}", flush=True)
-        seed += 1
-    print(f"{seed - arguments.seed:,} patterns, of which the engine doesn't read {skipped:,}; {wrong} findings")
-    sys.exit(1 if wrong else 0)
+def _counted(seed: int, counts: Counter[str]) -> str | None:
+    result = check(seed)
+    if result == "skipped":
+        counts["not read by the engine"] += 1
+        return None
+    return result
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(fuzz(__doc__, _counted, "patterns", first=0, most=20))

@@ -9,15 +9,11 @@ did.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
-import time
 from collections import Counter
 from typing import Any
-
-import jsonschema_rs
 
 from tacid.catalogue import Choice, Tool
 from tacid.errors import CompilerBug, GrammarError
@@ -25,8 +21,7 @@ from tacid.grammar import Grammar, compile_catalogue, compile_schema
 from tacid.grammar.walk import accepts
 from tacid.jsontext import loads
 from tacid.schema.keywords import plain
-from tacid.schema.validate import refuse_to_fetch
-from tests.bench.fuzz_schemas import _repeats, _unlike, _valid
+from tests.bench.fuzzing import fuzz, is_valid, oracle_of, repeats, unlike
 from tests.bench.odd_schemas import odd_schema
 from tests.case_files import cases_of
 from tests.grammar.draw import draw
@@ -45,9 +40,8 @@ def check(seed: int, counts: Counter[str]) -> str | None:
     open_objects, as_call = rng.random() < 0.5, rng.random() < 0.3
     if as_call:
         schema = {"type": "object", "properties": {"x": schema}, "required": ["x"], "additionalProperties": False}
-    try:
-        oracle = jsonschema_rs.validator_for(schema, retriever=refuse_to_fetch, validate_formats=False)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+    oracle = oracle_of(schema)
+    if oracle is None:
         counts["no oracle"] += 1
         return None
     try:
@@ -71,9 +65,9 @@ def check(seed: int, counts: Counter[str]) -> str | None:
             if value.keys() != {"tool", "arguments"} or value["tool"] != "t":
                 return f"{json.dumps(schema)} draws {text!r}, which is no call"
             value = value["arguments"]
-        valid = _valid(oracle, value)
+        valid = is_valid(oracle, value)
         counts["valid" if valid else "invalid"] += 1
-        if exact and valid is False and not _repeats(text) and not _unlike(text):
+        if exact and valid is False and not repeats(text) and not unlike(text):
             return f"{json.dumps(schema)} is wide: {text}"
     return None
 
@@ -84,28 +78,5 @@ def _compiled(schema: Any, open_objects: bool, as_call: bool) -> Grammar:
     return compile_schema(schema, open_objects=open_objects)
 
 
-def main() -> int:
-    """Fuzz until the time is up, and say what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=None, help="where to begin; with --once the only one")
-    parser.add_argument("--once", action="store_true")
-    parser.add_argument("--most", type=int, default=10, help="findings after which it stops")
-    args = parser.parse_args()
-    seed = args.seed if args.seed is not None else int(time.time()) * 1000
-    ends, first, found = time.monotonic() + args.seconds, seed, 0
-    counts: Counter[str] = Counter()
-    while time.monotonic() < ends and found < args.most:
-        wrong = check(seed, counts)
-        if wrong is not None:
-            found += 1
-            print(f"seed {seed}: {wrong}", flush=True)
-        seed += 1
-        if args.once:
-            break
-    print(f"{seed - first:,} schemas, {found} findings; {dict(counts)}")
-    return found > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz(__doc__, check, "schemas"))
