@@ -34,6 +34,7 @@ class Served:
         self.service = Service(config, self.metrics)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._lines = Lines(self._log.fileno())
+        self._marks = 0
         app = build(config, self.service, self.metrics, log=self._lines)
         app = wrap(app) if wrap is not None else app
         (self._socket,) = listen("127.0.0.1", 0)
@@ -73,8 +74,22 @@ class Served:
         return time.clock_gettime(time.pthread_getcpuclockid(self._thread.ident))
 
     def log(self) -> list[dict[str, Any]]:
-        """What was logged so far."""
-        return [json.loads(line) for line in os.pread(self._log.fileno(), 1 << 24, 0).splitlines()]
+        """What was logged so far: all of the requests that have ended, for which it waits two seconds at most.
+
+        A client hears of the end of a request before its line is there, which a thread of its own writes.
+        """
+        until = time.monotonic() + 2
+        while self._server.server_state.tasks and time.monotonic() < until:
+            time.sleep(0.002)
+        self._marks += 1
+        mark = {"event": "mark", "number": self._marks}
+        self._lines.write(mark)
+        while True:
+            lines = [json.loads(line) for line in os.pread(self._log.fileno(), 1 << 24, 0).splitlines()]
+            if mark in lines:
+                return [line for line in lines if line["event"] != "mark"]
+            assert time.monotonic() < until + 10, "nothing is logged any more"
+            time.sleep(0.002)
 
 
 @contextmanager
