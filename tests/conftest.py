@@ -18,6 +18,7 @@ from tacid.engine.pins import find_pin
 from tacid.engine.process import Engine, start_engine
 from tests import emitted
 from tests.engine.random_model import make_random_model
+from tests.kept import models_kept
 
 emitted.record()
 # How fast something is drawn and done says more of what else runs on the machine than of us.
@@ -40,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
     """Where the models of the tests are kept from one run to the next: ``$TACID_TEST_MODELS``, or a cache of the person's."""
-    return Path(os.environ.get("TACID_TEST_MODELS") or Path.home() / ".cache" / "tacid-tests")
+    return models_kept()
 
 
 @pytest.fixture(scope="session")

@@ -162,7 +162,8 @@ def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
         say = compiled
         widenings.extend(found)
     if builder.bytes > TWO_STEPS_BYTES and len(calls) + (say is not None) > 1:
-        owners.update((set_apart(builder, index, name, held), name) for index, name, held in arguments)
+        for index, name, held in arguments:
+            owners[set_apart(builder, index, name, held)] = name
     root = envelope(builder, calls, say=say, max_calls=settings.max_calls, alone=settings.alone)
     return _finish(builder, root, widenings, left_out, owners)
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from tacid.catalogue import AUTO, Catalogue, Choice, LeftOut, Tool
@@ -137,8 +136,9 @@ async def plan_turn(
 async def _without_tools(request: TurnRequest, started: float, *, left_out: tuple[LeftOut, ...] = ()) -> Plan:
     grammar: Grammar | None = None
     if request.answer is not None:
-        bounds: dict[str, Any] = {"max_seconds": request.max_seconds, "max_bytes": request.max_bytes}
-        grammar = await asyncio.to_thread(partial(compile_schema, request.answer, **bounds))
+        grammar = await asyncio.to_thread(
+            compile_schema, request.answer, max_seconds=request.max_seconds, max_bytes=request.max_bytes
+        )
     took = time.perf_counter() - started if grammar is not None else None
     catalogue = Catalogue()
     validators = _validators(request, catalogue)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from tacid.engine.process import start_engine
 from tacid.errors import CompilerBug, GrammarError, TacidError
 from tacid.grammar import compile_schema
 from tests.engine.random_model import make_random_model
+from tests.kept import models_kept
 
 #: Seconds after which the engine counts as hanging.
 HANGS = 60.0
@@ -78,12 +78,11 @@ def main() -> int:
     args = parser.parse_args()
     if not any(args.data.glob("*.json")):
         parser.error(f"{args.data} holds no schemas (*.json)")
-    models = Path(os.environ.get("TACID_TEST_MODELS") or Path.home() / ".cache" / "tacid-tests")
     config = EngineConfig(binary=args.llama_server, slots=1, context=1024, threads=1)
     if args.llama_server:
         config = config.model_copy(update={"extra_args": ("--device", "none")})
     with tempfile.TemporaryDirectory() as folder:
-        model = make_random_model(Path(folder) / "plain.gguf", fetch(find_pin("smollm2"), models), plain=True)
+        model = make_random_model(Path(folder) / "plain.gguf", fetch(find_pin("smollm2"), models_kept()), plain=True)
         found = grammars(args.data, not args.closed)
         return asyncio.run(tried(found, find_engine(config), config, model)) > 0
 

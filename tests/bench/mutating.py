@@ -18,7 +18,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -234,7 +234,7 @@ def _forked(work: Callable[[], int]) -> int:
 
 def run(tests: Sequence[str], plugin: Loose) -> None:
     """Collects the tests and lets the plugin loose. Raises ``RuntimeError`` where pytest can't collect them."""
-    quiet: Mapping[str, list[str]] = {"args": ["-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider"]}
-    ended = pytest.main([*quiet["args"], *tests], plugins=[plugin])
+    quiet = ("-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider")
+    ended = pytest.main([*quiet, *tests], plugins=[plugin])
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise RuntimeError(f"the tests can't be collected (pytest ended with {ended!r})")
