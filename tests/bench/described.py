@@ -68,7 +68,7 @@ def tried(server: Served, seconds: int, *, seed: int | None = None) -> subproces
         file.write_text(json.dumps(described), encoding="utf-8")
         command = [
             sys.executable, "-m", "schemathesis.cli", "run", str(file), "--url", server.url, "--no-color",
-            "--checks", ",".join(CHECKS), "--max-time", str(seconds), "--workers", "2", "--request-timeout", "180",
+            "--checks", ",".join(CHECKS), "--max-time", str(seconds), "--workers", "2", "--request-timeout", "60",
             "--suppress-health-check", "all", "--warnings", "off", "--continue-on-failure",
             # Its phase of coverage makes hypothesis read the syntax trees of large schemas, deeper than Python recurses.
             "--phases", "examples,fuzzing,stateful",
