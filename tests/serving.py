@@ -63,7 +63,6 @@ class Served:
         self._server.should_exit = True
         self._thread.join(20)
         assert not self._thread.is_alive()
-        gc.unfreeze()
         self._lines.close()
         self._log.close()
         self._socket.close()

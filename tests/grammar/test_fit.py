@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import random
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
@@ -24,16 +22,6 @@ from tacid.schema.refs import Resolver
 from tacid.schema.validate import refuse_to_fetch
 from tests.bench.odd_schemas import odd_schema, value_of
 from tests.grammar.orders import texts
-
-
-@pytest.fixture(scope="module", autouse=True)
-def frozen() -> Iterator[None]:
-    """As under ``tacid serve``: a full collection of what thousands of tests left takes longer than a compile."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
 
 INT = {"type": "integer"}
 TEXT = {"type": "string"}
