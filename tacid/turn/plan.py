@@ -108,8 +108,6 @@ async def plan_turn(
         if choice.mode in ("required", "named"):
             raise CatalogueError("A call is required, but no tool is offered; offer one.")
         return await _without_tools(request, started) if held else _unheld(request, Catalogue(), AUTO)
-    if not held:
-        return _unheld(request, offered, choice)
     settings: dict[str, Any] = {
         "choice": choice,
         "max_calls": min(request.max_calls, MAX_CALLS),
@@ -129,7 +127,12 @@ async def plan_turn(
         # The grammar would be an envelope around nothing but the answer, of which the prompt says no word.
         if len(offered) == len(request.catalogue):
             raise _nothing_left(grammar.report.left_out)
+        if not held:
+            return _unheld(request, Catalogue(), AUTO, grammar.report.left_out)
         return await _without_tools(request, started, left_out=grammar.report.left_out)
+    if not held:
+        # Compiled all the same, since that finds the tools that no call can fit.
+        return _unheld(request, catalogue, choice, grammar.report.left_out)
     return Plan(request, catalogue, choice, grammar, _validators(request, catalogue), _widened(grammar), took)
 
 
@@ -156,9 +159,9 @@ def _nothing_left(left_out: Sequence[LeftOut]) -> RequestError:
     )
 
 
-def _unheld(request: TurnRequest, catalogue: Catalogue, choice: Choice) -> Plan:
+def _unheld(request: TurnRequest, catalogue: Catalogue, choice: Choice, left_out: tuple[LeftOut, ...] = ()) -> Plan:
     widened = frozenset[str | None]({None} if request.answer is not None else ())
-    return Plan(request, catalogue, choice, None, _validators(request, catalogue), widened)
+    return Plan(request, catalogue, choice, None, _validators(request, catalogue), widened, left_out=left_out)
 
 
 def _validators(request: TurnRequest, catalogue: Catalogue) -> Validators:

@@ -424,3 +424,15 @@ async def test_closing_the_turn_closes_the_request(remote: Kind) -> None:
             return
         await asyncio.sleep(0.01)
     raise AssertionError("the server went on")
+
+
+@pytest.mark.parametrize("name", KINDS)
+async def test_a_tool_without_a_legal_call_is_left_out_on_every_road(name: str) -> None:
+    never = Tool("never", "d", {"type": "object", "properties": {"a": False}, "required": ["a"]})
+    async with kind_of(name) as kind:
+        kind.server.play({"call": [ON]})
+        _, result = await take(kind, never, LIGHT)
+        assert [tool.tool for tool in result.report.left_out] == ["never"]
+        assert "never" not in json.dumps(kind.server.sent[-1].body.get("tools"))
+        with pytest.raises(RequestError, match="No tool is left"):
+            await take(kind, never)
