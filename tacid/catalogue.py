@@ -20,11 +20,15 @@ MAX_DESCRIPTION = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a model may call. ``parameters`` is the JSON Schema of the arguments, always an object's schema."""
+    """Something a model may call. ``parameters`` is the JSON Schema of the arguments, always an object's schema.
+
+    ``deferred``: its schema is to be shown only when it is needed.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    deferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +120,12 @@ def read_tool(entry: Any, what: str) -> Tool:
     if not isinstance(entry, Mapping):
         raise CatalogueError(f"{what} is {_kind(entry)}, not an object.")
     kind = entry.get("type")
+    marks = [entry.get("defer_loading")]
     if "function" in entry:
         entry = entry["function"]
         if not isinstance(entry, Mapping):
             raise CatalogueError(f'{what}: "function" is {_kind(entry)}, not an object.')
+        marks.append(entry.get("defer_loading"))
     elif kind is not None and kind != "function":
         raise CatalogueError(f"{what} has the type {_brief(kind)}; only functions can be offered.")
     name = entry.get("name")
@@ -137,10 +143,14 @@ def read_tool(entry: Any, what: str) -> Tool:
         raise CatalogueError(
             f'{named}: "description" has {len(description):,} characters; the limit is {MAX_DESCRIPTION:,}.'
         )
+    for mark in marks:
+        if mark is not None and not isinstance(mark, bool):
+            raise CatalogueError(f'{named}: "defer_loading" is {_kind(mark)}, not true or false.')
+    deferred = True in marks
     for key in ("parameters", "inputSchema", "input_schema"):
         if entry.get(key) is not None:
-            return Tool(name, description, _parameters(entry[key], f'{named}: "{key}"'))
-    return Tool(name, description)
+            return Tool(name, description, _parameters(entry[key], f'{named}: "{key}"'), deferred)
+    return Tool(name, description, deferred=deferred)
 
 
 def load_catalogue(path: Path) -> Catalogue:

@@ -41,6 +41,18 @@ class Metrics:
         self._widenings = Counter(
             "tacid_widenings", "Widenings in compiled grammars, by keyword.", ("keyword",), registry=registry
         )
+        self._modes = Counter(
+            "tacid_tool_modes",
+            "Turns by how much of the catalogue was shown (full, deferred, direct), and why.",
+            ("mode", "why"),
+            registry=registry,
+        )
+        self._info_hops = Counter(
+            "tacid_tool_info_hops", "Calls of get_tool_info and search_tools, which no client sees.", registry=registry
+        )
+        self._saved = Counter(
+            "tacid_prompt_tokens_saved", "Tokens of tools that an index spared the prompt.", registry=registry
+        )
         self.open_streams = Gauge("tacid_open_streams", "Requests for replies that are open.", registry=registry)
         self.queue_depth = Gauge("tacid_queue_depth", "Requests that wait for a slot.", registry=registry)
         self.first_token_seconds = Histogram(
@@ -74,6 +86,12 @@ class Metrics:
     def turn(self, endpoint: str, outcome: str) -> None:
         """Count a turn. ``endpoint`` is its name in the configuration."""
         self._turns.labels(self._bounded("endpoint", endpoint), self._bounded("outcome", outcome)).inc()
+
+    def mode(self, mode: str, why: str, *, hops: int = 0, saved: int = 0) -> None:
+        """Count a turn by its tool mode, its calls of our own tools, and the prompt's tokens that it spared."""
+        self._modes.labels(self._bounded("mode", mode), self._bounded("why", why)).inc()
+        self._info_hops.inc(hops)
+        self._saved.inc(max(0, saved))
 
     def tokens(self, *, prompt: int = 0, cached: int = 0, completion: int = 0, forced: int = 0) -> None:
         """Count the tokens of a turn."""

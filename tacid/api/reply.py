@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from tacid.api import left_out, sse
 from tacid.api.events import Events
 from tacid.api.faults import fault_of
+from tacid.api.modes import with_mode
 from tacid.api.request import About, Beat, StreamEncoder, Wire, WireEvent
 from tacid.api.service import Service, Who, told
 from tacid.config import ServerConfig
@@ -41,7 +42,8 @@ class ClientGone(Exception):
 async def reply(request: Request, service: Service, wire: Wire) -> Response:
     """The response to a request for a reply in one protocol. Raises ``TacidError`` before anything is sent."""
     started = time.perf_counter()
-    chat = wire.parse(await json_body(request), service.limits)
+    body = await json_body(request)
+    chat = with_mode(wire.parse(body, service.limits), body, request, service.config.tools)
     about = await about_of(request, service, chat.model, started)
     events = service.events(chat, who(request), started=started)
     if chat.stream:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from tacid.api.faults import Fault
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema
 from tacid.chat import Message, ReplyEvent, Sampling
-from tacid.turn.request import TurnResult
+from tacid.turn.request import ToolMode, TurnResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ChatRequest:
     ``model``: the name as the client gave it. ``sampling`` has only what the client asked for; ``max_tokens`` none
     leaves the length to the server. ``answer``: a schema for the answer (``{"type": "object"}`` for any object).
     ``think``: on, off, or as the model is by itself. ``grammar``: a client's own GBNF. ``legacy``: OpenAI's older
-    ``functions`` were used, so the reply has ``function_call``. ``extra``: what only the protocol's own encoder
+    ``functions`` were used, so the reply has ``function_call``. ``tool_mode`` and ``session`` as the client named them. ``extra``: what only the protocol's own encoder
     needs.
     """
 
@@ -53,6 +53,8 @@ class ChatRequest:
     include_usage: bool = False
     grammar: str | None = None
     legacy: bool = False
+    tool_mode: ToolMode | None = None
+    session: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -16,6 +16,7 @@ from tacid.api.behind import PATIENCE, Behind, Stand
 from tacid.api.cards import ModelCard, card_of_served, unknown_card
 from tacid.api.events import Events
 from tacid.api.left_out import refuse
+from tacid.api.modes import Sessions
 from tacid.api.refused import keep_refused
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.api.turn_request import TurnRequests, prompt_of
@@ -38,7 +39,7 @@ from tacid.grammar import Report
 from tacid.jsontext import quote
 from tacid.machine.protocol import FACTS_GET, PROPOSE_CHANGES
 from tacid.metrics import Metrics
-from tacid.turn.full import run_full
+from tacid.turn.mode import run_local
 from tacid.turn.plan import plan_turn
 from tacid.turn.remote import run_remote
 from tacid.turn.request import TurnResult
@@ -88,6 +89,7 @@ class Service:
         )
         self._requests = TurnRequests(config, self.own)
         self.behind = Behind(config, metrics)
+        self._sessions = Sessions()
         self._card: ModelCard | None = None
         self._open: WeakSet[Events] = WeakSet()
         self._stopping = False
@@ -329,8 +331,12 @@ class Service:
             if isinstance(stand.place, Pool):
                 async with stand.place.lease(conversation(chat), who=who.name, patience=patience) as lease:
                     name = lease.backend
-                    request = replace(await self._requests.turn(chat, who.key, lease.served), on_report=hear)
-                    async for event in self._named(name, run_full(lease.served.endpoint, request)):
+                    fetched = self._sessions.of(who.name, chat.session)
+                    request = await self._requests.turn(chat, who.key, lease.served, fetched)
+                    work = run_local(lease.served.endpoint, replace(request, on_report=hear))
+                    async for event in self._named(name, work):
+                        if isinstance(event, TurnResult):
+                            self._sessions.add(who.name, chat.session, event.fetched, len(chat.messages))
                         yield event
                 return
             endpoint = await stand.place.wait_ready(patience)
@@ -409,6 +415,7 @@ class Service:
             metrics.grammar_cache_hits.inc()
         for widening in result.report.widenings:
             metrics.widening(widening.keyword)
+        metrics.mode(result.mode, result.mode_why, hops=result.infos, saved=result.saved)
         metrics.retries.inc(result.retries)
         metrics.invalid_calls.inc(len(result.invalid))
         if result.outside:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from tacid.api.modes import modes_of
 from tacid.api.offers import MachineOffers
 from tacid.api.request import ChatRequest
 from tacid.catalogue import Catalogue
@@ -15,7 +16,7 @@ from tacid.errors import RequestError
 from tacid.jsontext import quote
 from tacid.prompt.render import render
 from tacid.prompt.segments import Prompt
-from tacid.turn.request import TurnRequest
+from tacid.turn.request import Fetched, TurnRequest
 
 
 class TurnRequests:
@@ -26,8 +27,12 @@ class TurnRequests:
         self._own = own
         self._offers = MachineOffers(config.machine)
 
-    async def turn(self, chat: ChatRequest, key: str | None, served: Served | None) -> TurnRequest:
+    async def turn(
+        self, chat: ChatRequest, key: str | None, served: Served | None, fetched: tuple[Fetched, ...] = ()
+    ) -> TurnRequest:
         """The turn that a request asks for, with what the server and the machine add; ``served`` none: elsewhere.
+
+        ``fetched`` is what the session has fetched so far.
 
         Raises ``RequestError``.
         """
@@ -67,6 +72,7 @@ class TurnRequests:
             grammar=chat.grammar,
             max_seconds=self._config.grammar.max_seconds,
             max_bytes=self._config.grammar.max_bytes,
+            modes=modes_of(self._config.tools, chat.tool_mode, fetched, served.context if served is not None else 0),
         )
 
     def sampling(self, asked: Sampling, max_tokens: int | None, served: Served | None) -> Sampling:

@@ -11,16 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
+from tacid.api.modes import modes_of
 from tacid.catalogue import AUTO, Catalogue, Choice, load_catalogue
 from tacid.chat import Call, Message, Sampling, Say, SayDelta, Truncated
 from tacid.cli.console import emit, notice, say, tree, waiting, write
+from tacid.cli.options import IndexStyle, MaxHops, ToolMode, tools_flags
 from tacid.config import Config, load_config
 from tacid.endpoints.local import LocalEndpoint
 from tacid.endpoints.opening import open_first
 from tacid.errors import CatalogueError, InputError, ReplyTruncated
 from tacid.jsontext import quote
 from tacid.machine.offer import beside, check_protocol, offer_machine
-from tacid.turn.full import run_full
+from tacid.turn.mode import run_local
 from tacid.turn.remote import run_remote
 from tacid.turn.request import TurnRequest, TurnResult
 
@@ -53,6 +55,9 @@ def ask(
         float | None, typer.Option(min=0.0, max=5.0, help="0 is greedy; default: what the model's publisher advises.")
     ] = None,
     max_tokens: Annotated[int, typer.Option(min=1, max=32_768, help="The most tokens that are sampled.")] = 512,
+    tool_mode: ToolMode = None,
+    index: IndexStyle = None,
+    max_hops: MaxHops = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of words.")] = False,
 ) -> None:
     """Ask once: the model calls one tool, or answers. The call can't be wrong in shape.
@@ -65,7 +70,7 @@ def ask(
         text = _standard_input()
     if not text.strip() or len(text) > MAX_TEXT:
         raise _wrong_length()
-    config = _config(load_config(), model, engine, services)
+    config = _config(load_config(overrides={"tools": tools_flags(tool_mode, index, max_hops)}), model, engine, services)
     catalogue = load_catalogue(tools) if tools else Catalogue()
     offer = offer_machine(config.machine)
     for line in offer.notices:
@@ -86,6 +91,7 @@ def ask(
         checks={tool.name: check_protocol for tool in offer.catalogue},
         max_seconds=config.grammar.max_seconds,
         max_bytes=config.grammar.max_bytes,
+        modes=modes_of(config.tools),
     )
     result, about = asyncio.run(_turn(config, request, stream=not as_json))
     if as_json:
@@ -148,14 +154,14 @@ async def _turn(config: Config, request: TurnRequest, *, stream: bool) -> tuple[
             if asked.temperature is not None:
                 advised = replace(advised, temperature=asked.temperature)
             started = time.perf_counter()
-            request = replace(request, sampling=advised)
+            request = replace(request, sampling=advised, modes=replace(request.modes, context=opened.context))
             endpoint = opened.endpoint
             if isinstance(endpoint, LocalEndpoint):
                 endpoint.on_progress = lambda read, of: status.update(
                     f"reading {read:,} of {of:,} tokens" if read < of else "sampling"
                 )
             events = (
-                run_full(endpoint, request) if isinstance(endpoint, LocalEndpoint) else run_remote(endpoint, request)
+                run_local(endpoint, request) if isinstance(endpoint, LocalEndpoint) else run_remote(endpoint, request)
             )
             result: TurnResult | None = None
             try:
@@ -198,6 +204,8 @@ def _object(result: TurnResult, about: dict[str, Any]) -> dict[str, Any]:
         "widenings": [asdict(widening) for widening in result.report.widenings],
         "left_out": [asdict(tool) for tool in result.report.left_out],
         "retries": result.retries,
+        "tool_mode": result.mode,
+        "get_tool_info_hops": result.infos,
         "model": about["model"],
         "engine": about["engine"],
     }

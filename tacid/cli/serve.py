@@ -17,6 +17,7 @@ from tacid.api.logs import attach, open_lines
 from tacid.api.server import Server, listen
 from tacid.api.service import Service
 from tacid.cli.console import notice
+from tacid.cli.options import IndexStyle, MaxHops, ToolMode, tools_flags
 from tacid.config import Config, load_config
 from tacid.metrics import Metrics
 
@@ -50,6 +51,12 @@ def serve(
     strict_tools: Annotated[
         bool | None, typer.Option("--strict-tools", help="Refuse a request with a tool that can't be offered.")
     ] = None,
+    tool_mode: ToolMode = None,
+    index: IndexStyle = None,
+    max_hops: MaxHops = None,
+    tool_metrics_out: Annotated[
+        Path | None, typer.Option(help="A file that gets a JSON line for each request: mode, hops, tokens, outcome.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="The configuration file; default: see tacid config show.")] = None,
 ) -> None:
     """Serve OpenAI, Ollama and Anthropic clients, with tool calls that can't be wrong in shape.
@@ -66,6 +73,7 @@ def serve(
     Exit codes: 0 after SIGTERM, 130 after Ctrl-C, 1 where it could not start.
     """
     flags: dict[str, dict[str, Any]] = {"server": {}, "machine": {}, "model": {}, "engine": {}}
+    flags["tools"] = tools_flags(tool_mode, index, max_hops)
     for section, key, value in (
         ("server", "host", host),
         ("server", "port", port),
@@ -75,6 +83,7 @@ def serve(
         ("machine", "services", services),
         ("machine", "offer", tuple(offer) if offer else None),
         ("model", "name", model),
+        ("tools", "metrics_out", tool_metrics_out),
     ):
         if value is not None:
             flags[section][key] = value

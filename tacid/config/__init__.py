@@ -10,6 +10,7 @@ from tacid.config.sections import (
     MachineConfig,
     ModelConfig,
     ServerConfig,
+    ToolsConfig,
     settings,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "ModelConfig",
     "Origin",
     "ServerConfig",
+    "ToolsConfig",
     "config_path",
     "load",
     "load_config",

@@ -152,6 +152,36 @@ class GrammarConfig(Section):
     )
 
 
+class ToolsConfig(Section):
+    """How much of a catalogue the prompt shows; the grammar always holds all of it."""
+
+    mode: Literal["full", "deferred", "direct", "auto"] = Field(
+        "full",
+        description="full: every schema. deferred: an index, and a tool that gives a schema. direct: an index; a schema "
+        "comes in once its tool's name is certain. auto: full while it fits.",
+    )
+    instead: Literal["deferred", "direct"] = Field(
+        "direct", description="What auto takes where full doesn't fit, and full where tools have defer_loading."
+    )
+    budget: int = Field(2048, ge=0, description="Tokens of tools up to which auto takes full.")
+    per_request: bool = Field(True, description="Whether a request may choose (tool_mode, or x-tacid-tool-mode).")
+    always: tuple[Named, ...] = Field((), description="Tools that are shown in full in every mode.")
+    index: Literal["names", "args", "line", "signature"] = Field(
+        "line", description="What a line of the index says: the name, its arguments, its purpose, or all of it."
+    )
+    index_tokens: int = Field(
+        2048, ge=64, le=131_072, description="Tokens of the index; at most a quarter of the context is taken."
+    )
+    max_hops: int = Field(3, ge=0, le=16, description="Schemas and searches that one reply may ask for.")
+    first_temperature: float | None = Field(
+        None, ge=0, le=5, description="The temperature before anything was fetched; default: as everywhere."
+    )
+    remind: bool = Field(
+        False, description="Whether, in deferred, a call of a tool whose schema wasn't fetched is refused once."
+    )
+    metrics_out: File | None = Field(None, description="A file that gets a JSON line for each request with tools.")
+
+
 class ServerConfig(Section):
     """Where the server listens, who may speak to it, and how much they may ask."""
 
@@ -164,7 +194,7 @@ class ServerConfig(Section):
     origins: tuple[Origin, ...] = Field((), description="Web pages that may use this server (CORS), as origins.")
     max_body: int = Field(8 * 1024 * 1024, ge=1024, le=16 * 1024 * 1024, description="Bytes of a request's body.")
     max_messages: int = Field(2000, ge=1, description="Messages of a request.")
-    max_tools: int = Field(1024, ge=1, description="Tools of a request.")
+    max_tools: int = Field(4096, ge=1, description="Tools of a request.")
     max_schema_bytes: int = Field(1024 * 1024, ge=1024, description="Bytes of one schema of a request.")
     max_nesting: int = Field(64, ge=1, le=200, description="Levels of lists and objects in a schema.")
     max_tokens: int = Field(131_072, ge=1, description="The most tokens that one reply may have.")
@@ -212,6 +242,7 @@ class Config(Section):
     model: ModelConfig = Field(default_factory=ModelConfig, description="Which model.")
     machine: MachineConfig = Field(default_factory=MachineConfig, description="What the machine says about itself.")
     grammar: GrammarConfig = Field(default_factory=GrammarConfig, description="How much a request's tools may cost.")
+    tools: ToolsConfig = Field(default_factory=ToolsConfig, description="How much of a catalogue the prompt shows.")
     server: ServerConfig = Field(default_factory=ServerConfig, description="Where and for whom the server listens.")
     endpoints: tuple[EndpointConfig, ...] = Field(
         (), description="What makes replies; default: the one engine of [engine]."

@@ -30,13 +30,14 @@ AnyEndpoint = TypeVar("AnyEndpoint", bound=LocalEndpoint | ToolsEndpoint | Remot
 class Opened(Generic[AnyEndpoint]):
     """An endpoint that is ready, the sampling that its model's publisher advises, and what a person should know.
 
-    ``build`` says what runs there, for people.
+    ``build`` says what runs there, for people; ``context`` is in tokens, for one slot, 0 where nobody knows.
     """
 
     endpoint: AnyEndpoint
     sampling: Sampling
     build: str
     notices: tuple[str, ...] = ()
+    context: int = 0
 
 
 @asynccontextmanager
@@ -85,7 +86,7 @@ async def open_endpoint(
         pin = pin or (pin_of(engine.model) if engine.model is not None else None)
         if pin is not None:
             endpoint = LocalEndpoint(engine.client, FAMILIES[pin.family], pin.name, engine.build)
-            yield Opened(endpoint, pin.defaults(), engine.build)
+            yield Opened(endpoint, pin.defaults(), engine.build, context=engine.context)
             return
         props = await engine.client.props()
         bos = props.bos if await engine.client.adds_bos() else ""
@@ -93,4 +94,4 @@ async def open_endpoint(
         family = thinks(family, props.chat_template)
         name = engine.model.name if engine.model is not None else "model"
         endpoint = LocalEndpoint(engine.client, family, name, engine.build)
-        yield Opened(endpoint, Sampling(), engine.build, (notice,) if notice else ())
+        yield Opened(endpoint, Sampling(), engine.build, (notice,) if notice else (), engine.context)

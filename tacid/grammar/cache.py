@@ -29,10 +29,11 @@ class Settings:
     answer: Schema | None
     max_seconds: float
     max_bytes: int
+    apart: bool = False
 
     def key(self) -> tuple[Any, ...]:
         """The settings but for the answer, which can't be hashed."""
-        bounds = self.max_seconds, self.max_bytes
+        bounds = self.max_seconds, self.max_bytes, self.apart
         return self.choice.mode, self.choice.name, self.open_objects, self.max_calls, self.alone, *bounds
 
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema, Tool
@@ -29,18 +29,24 @@ from tacid.jsontext import quote
 
 #: Grammars kept.
 CACHED = 64
+#: Tools set apart for which together there is as much time and text as for one grammar.
+APART = 100
 #: Printed bytes above which a call is taken in two: its name under one grammar, its arguments under that tool's.
 TWO_STEPS_BYTES = 128 * 1024
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """A verified grammar: GBNF ``text``, the ``rules`` it prints, a ``report``, and names of rules behind a `Gate`."""
+    """A verified grammar: GBNF ``text``, the ``rules`` it prints, a ``report``, and names of rules behind a `Gate`.
+
+    ``apart``: which of these are the arguments of a tool, and of which.
+    """
 
     text: str
     rules: Mapping[str, Node]
     report: Report
     gates: frozenset[str]
+    apart: Mapping[str, str] = field(default_factory=dict)
 
     def texts(self) -> tuple[str, ...]:
         """Every text that an engine is given for this grammar: the whole, and the tree behind each gate."""
@@ -75,18 +81,20 @@ def compile_catalogue(
     answer: Schema | None = None,
     max_seconds: float = MAX_SECONDS,
     max_bytes: int = MAX_BYTES,
+    apart: bool = False,
 ) -> Grammar:
     """The grammar of one call of one of ``tools``, or of an answer, as ``choice`` lets it be.
 
     With ``max_calls`` above 1 it also admits a list of two to so many calls, of tools that are not in ``alone``. An
     answer is text, or, with the schema ``answer``, what fits it. A tool that no call fits is left out and reported.
-    Above `TWO_STEPS_BYTES` the arguments of each tool stand behind a `Gate`.
-    ``max_seconds`` and ``max_bytes`` are bounds of the whole as in `compile_schema`, of which each tool has a share.
+    Above `TWO_STEPS_BYTES`, or with ``apart``, the arguments of each tool stand behind a `Gate`.
+    ``max_seconds`` and ``max_bytes`` are bounds of the whole as in `compile_schema`, of which each tool has a share;
+    with ``apart`` of each `APART` tools.
     Raises ``GrammarError``: a call is demanded and none can be made, the tool named isn't there, no answer fits;
     ``CatalogueError``: two tools of one name; ``CompilerBug``.
     """
     catalogue = tools if isinstance(tools, Catalogue) else Catalogue(tuple(tools))
-    settings = Settings(choice, open_objects, max_calls, frozenset(alone), answer, max_seconds, max_bytes)
+    settings = Settings(choice, open_objects, max_calls, frozenset(alone), answer, max_seconds, max_bytes, apart)
     cached = _CACHE.get(catalogue, settings)
     if cached is None:
         cached = _compile_catalogue(catalogue, settings)
@@ -104,10 +112,11 @@ def compiled_catalogue(
     answer: Schema | None = None,
     max_seconds: float = MAX_SECONDS,
     max_bytes: int = MAX_BYTES,
+    apart: bool = False,
 ) -> Grammar | None:
     """What `compile_catalogue` would give, if it is kept from an earlier time."""
     return _CACHE.get(
-        tools, Settings(choice, open_objects, max_calls, frozenset(alone), answer, max_seconds, max_bytes)
+        tools, Settings(choice, open_objects, max_calls, frozenset(alone), answer, max_seconds, max_bytes, apart)
     )
 
 
@@ -122,12 +131,13 @@ def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
     left_out: list[LeftOut] = []
     owners: dict[str, str] = {}
     same: dict[bytes, tuple[Compiled, tuple[Widening, ...]]] = {}
-    bounds = Bounds(settings.max_seconds, settings.max_bytes)
     offered = [
         (index, tool, content_key(tool.parameters))
         for index, tool in enumerate(catalogue)
         if choice.mode != "none" and (choice.mode != "named" or tool.name == choice.name)
     ]
+    grammars = max(1, len(offered) / APART) if settings.apart else 1
+    bounds = Bounds(settings.max_seconds, settings.max_bytes, grammars)
     sizes = [_size(key) for _, _, key in offered]
     coming = sum(sizes) + (_size(content_key(answer)) if answer is not None else 0)
     for (index, tool, key), size in zip(offered, sizes, strict=True):
@@ -161,11 +171,12 @@ def _compile_catalogue(catalogue: Catalogue, settings: Settings) -> Grammar:
             raise GrammarError(f"No answer fits the schema: at {_shown(compiled.pointer)} {compiled.reason}.")
         say = compiled
         widenings.extend(found)
-    if builder.bytes > TWO_STEPS_BYTES and len(calls) + (say is not None) > 1:
-        for index, name, held in arguments:
-            owners[set_apart(builder, index, name, held)] = name
+    apart: dict[str, str] = {}
+    if settings.apart or (builder.bytes > TWO_STEPS_BYTES and len(calls) + (say is not None) > 1):
+        apart = {set_apart(builder, index, name, held): name for index, name, held in arguments}
+        owners |= apart
     root = envelope(builder, calls, say=say, max_calls=settings.max_calls, alone=settings.alone)
-    return _finish(builder, root, widenings, left_out, owners)
+    return replace(_finish(builder, root, widenings, left_out, owners), apart=MappingProxyType(apart))
 
 
 def _object(builder: Builder, node: Node, within: frozenset[str]) -> Node:

@@ -56,17 +56,22 @@ class Share:
 
 
 class Bounds:
-    """The time and the bytes of one grammar, begun now, and what of them is left for the schemas still to come."""
+    """The time and the bytes of one grammar, begun now, and what of them is left for the schemas still to come.
 
-    def __init__(self, seconds: float, size: int) -> None:
-        self._ends = thread_time() + seconds * (1 - _FINISH_SECONDS)
-        self._bytes = int(min(size, limits.MAX_GRAMMAR_BYTES) * (1 - _FINISH_BYTES))
+    ``grammars``: so many times as much, where what is compiled are several grammars, none larger than one may be.
+    """
+
+    def __init__(self, seconds: float, size: int, grammars: float = 1) -> None:
+        self._ends = thread_time() + seconds * grammars * (1 - _FINISH_SECONDS)
+        self._most = int(min(size, limits.MAX_GRAMMAR_BYTES) * (1 - _FINISH_BYTES))
+        self._bytes = int(self._most * grammars)
 
     def share(self, builder: Builder, part: float = 1) -> Share:
         """What a schema may take that is so large a part of those still to come."""
         wanted = min(part * _SHARES, _MAX_SHARE)
         seconds = max(self._ends - thread_time(), 0)
-        return Share(seconds if part == 1 else seconds * wanted, int(max(self._bytes - builder.bytes, 0) * wanted))
+        size = min(int(max(self._bytes - builder.bytes, 0) * wanted), int(self._most * _MAX_SHARE))
+        return Share(seconds if part == 1 else seconds * wanted, size)
 
 
 def fitted(

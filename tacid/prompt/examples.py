@@ -35,10 +35,11 @@ _PROPOSE = "propose_changes"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request, and the reply that answers it: an envelope in the grammar's own spelling."""
+    """A request, and the reply that answers it: an envelope in the grammar's own spelling; ``tool``: what it calls."""
 
     request: str
     reply: str
+    tool: str = ""
 
 
 def say(text: str) -> str:
@@ -96,7 +97,7 @@ def _examples(tool: Tool, count: int) -> Iterator[Example]:
         reply = call(tool.name, arguments)
         if reply not in seen:
             seen.add(reply)
-            yield Example(_request(tool.name, arguments), reply)
+            yield Example(_request(tool.name, arguments), reply, tool.name)
 
 
 def _spread(variants: list[list[Example]], count: int) -> list[list[Example]]:

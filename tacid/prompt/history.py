@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from tacid.chat import Call, Message
@@ -26,15 +27,23 @@ class Turn:
     text: str
 
 
-def history_turns(messages: Sequence[Message], *, envelope: bool, value: bool = False) -> list[Turn]:
+def history_turns(
+    messages: Sequence[Message],
+    *,
+    envelope: bool,
+    value: bool = False,
+    spliced: Mapping[str, str] = MappingProxyType({}),
+) -> list[Turn]:
     """The messages as turns.
 
     With ``envelope`` the assistant's words and calls stand as it would write them now: one call a turn, each followed
     by its result, whatever order they came in; words beside a call are dropped, since the envelope has no room for
     both. Without it words stand as they are, and a call is told in words. A result without a call, or a call
     without a result, stands alone. ``value``: answers are JSON values, and those that are stand so in the envelope.
+    ``spliced``: what stands between name and arguments in a tool's first call.
     """
     turns: list[Turn] = []
+    left = dict(spliced) if envelope else {}
     taken: set[int] = set()
     for index, message in enumerate(messages):
         if index in taken:
@@ -49,7 +58,7 @@ def history_turns(messages: Sequence[Message], *, envelope: bool, value: bool = 
             if message.content and not envelope:
                 turns.append(Turn("assistant", message.content))
             for one, answer in _answered(message.calls, messages, index):
-                turns.append(Turn("assistant", _called(one, envelope=envelope)))
+                turns.append(Turn("assistant", with_splice(_called(one, envelope=envelope), one.name, left.pop(one.name, ""))))
                 if answer is not None:
                     taken.add(answer)
                     turns.append(Turn("user", _result(one.name, messages[answer].content)))
@@ -101,6 +110,14 @@ def _called(one: Call, *, envelope: bool) -> str:
     except (TypeError, ValueError, RecursionError):
         arguments, text = {}, call(one.name, {})
     return text if envelope else f"(Called {quote(one.name, shown=True)} with {dumps(arguments, shown=True)}.)"
+
+
+def with_splice(text: str, name: str, splice: str) -> str:
+    """A call's text with ``splice`` between its tool's name and its arguments."""
+    if not splice:
+        return text
+    begin = f'{{"tool":{dumps(name)},'
+    return begin + splice + text[len(begin) :]
 
 
 def _result(name: str | None, content: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from tacid.catalogue import AUTO, Catalogue, Choice, Schema
 from tacid.chat import Message
 from tacid.prompt.families import CHATML, Family, Markers
 from tacid.prompt.history import Turn, history_turns
 from tacid.prompt.segments import Prompt, Segment, join
-from tacid.prompt.words import DEFAULT_WORDS, Words, balanced_examples, plain_system_text, system_text, worded
+from tacid.prompt.words import DEFAULT_WORDS, Index, Words, balanced_examples, plain_system_text, system_text, worded
 
 #: Some template that nobody has seen, so as strict as templates are.
 _ANY = replace(CHATML, alternates=True)
@@ -27,6 +28,8 @@ def render(
     answer: Schema | None = None,
     several: bool = False,
     think: bool = False,
+    index: Index | None = None,
+    spliced: Mapping[str, str] | None = None,
 ) -> Prompt:
     """The prompt for these messages; the same input gives the same bytes.
 
@@ -34,8 +37,10 @@ def render(
     turn, which depends on nothing that the user says. With the choice ``none``, or without tools, it is a plain chat
     without an envelope, so no grammar of one belongs to it. ``answer`` is the schema that an answer has to fit,
     ``several`` says that more than one call may be made at once, ``think`` leaves the reply open for a thought.
+    ``index`` is shown in the catalogue's place; ``spliced``: what stands in the first call of a tool that was made,
+    between its name and its arguments.
     """
-    turns = _turns(messages, catalogue, facts, choice, words, answer, several)
+    turns = _turns(messages, catalogue, facts, choice, words, answer, several, index, spliced or {})
     reply = family.thinking.reply if think and family.thinking is not None else family.reply
     return join(_segments(_arranged(turns, family), family, reply))
 
@@ -68,6 +73,8 @@ def _turns(
     words: Words,
     answer: Schema | None,
     several: bool,
+    index: Index | None = None,
+    spliced: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Turn]:
     offered = len(catalogue) > 0 and choice.mode != "none"
     lead = 0
@@ -75,15 +82,15 @@ def _turns(
         lead += 1
     caller = "\n\n".join(message.content for message in messages[:lead] if message.content)
     if offered:
-        words = worded(words, answer=answer, several=several)
-        system = system_text(words, catalogue, facts, caller)
+        words = worded(words, answer=answer, several=several, index=index)
+        system = system_text(words, catalogue, facts, caller, index)
     else:
         system = plain_system_text(words, facts, caller, answer)
     turns = [Turn("system", system)] if system else []
     if offered and words.as_turns:
-        for example in balanced_examples(words, catalogue):
+        for example in balanced_examples(words, catalogue, index):
             turns += [Turn("user", example.request), Turn("assistant", example.reply)]
-    return turns + history_turns(messages[lead:], envelope=offered, value=answer is not None)
+    return turns + history_turns(messages[lead:], envelope=offered, value=answer is not None, spliced=spliced)
 
 
 def _arranged(turns: Sequence[Turn], family: Family) -> Iterator[Turn]:

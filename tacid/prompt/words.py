@@ -12,8 +12,12 @@ from typing import Literal, TypeAlias
 
 from tacid.catalogue import Catalogue, Schema, Tool
 from tacid.jsontext import dumps, escape_char, shown_escaped
-from tacid.prompt.examples import Example, call_examples, say
+from tacid.prompt.examples import Example, call, call_examples, say
 from tacid.prompt.shown import tool_line
+
+#: The tools that we answer ourselves: they give a tool's schema, and tools that serve a purpose.
+INFO = "get_tool_info"
+SEARCH = "search_tools"
 
 #: Catalogues whose words are kept.
 CACHED = 64
@@ -43,6 +47,28 @@ class Words:
     caller: str = "{}"
     as_turns: bool = False
     last: Literal["answer", "call"] = "answer"
+    index: str = "More tools, one a line, each with what it is for:\n<index>\n{}\n</index>"
+    missing: str = "({} more tools have no line here.)"
+    fetch: str = (
+        "The tools of the index are shown without their parameters. Before you call one of them, read what it takes:\n"
+        '{"tool":"get_tool_info","arguments":{"name":"NAME"}}'
+    )
+    search: str = 'Tools without a line are found by {"tool":"search_tools","arguments":{"query":"WORDS"}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What a prompt shows of a catalogue that isn't shown in full.
+
+    ``whole``: the tools shown with their schemas, those that we answer ourselves among them. ``lines``: a line for
+    each of the others, less ``missing`` that have none. ``fetch`` and ``search`` say which of ours are offered.
+    """
+
+    whole: Catalogue
+    lines: tuple[str, ...]
+    missing: int = 0
+    fetch: bool = False
+    search: bool = False
 
 
 _RULE = """\
@@ -86,9 +112,15 @@ _TYPED_ALONE = "Reply with nothing but one JSON value that fits this JSON Schema
 _SEVERAL = '{}\nSeveral calls at once are a JSON list of such objects: [{{"tool":...}},{{"tool":...}}]'
 
 
-def worded(words: Words, *, answer: Schema | None = None, several: bool = False) -> Words:
-    """The wording for answers that fit a schema, and for several calls at once; no example then answers in words."""
+def worded(
+    words: Words, *, answer: Schema | None = None, several: bool = False, index: Index | None = None
+) -> Words:
+    """The wording for answers that fit a schema, several calls at once, an index; typed answers have no examples."""
     rule = words.rule
+    if index is not None and index.fetch:
+        rule = f"{rule}\n{words.fetch}"
+    if index is not None and index.search:
+        rule = f"{rule}\n{words.search}"
     if answer is not None:
         rule = _TYPED.format(rule, dumps(answer, shown=True))
     if several:
@@ -96,9 +128,13 @@ def worded(words: Words, *, answer: Schema | None = None, several: bool = False)
     return replace(words, rule=rule, answers=words.answers if answer is None else ())
 
 
-def balanced_examples(words: Words, catalogue: Catalogue) -> tuple[Example, ...]:
-    """Calls and answers by turns, as many of the one as of the other, as far as the catalogue gives them."""
-    return _balanced(words, _key(catalogue))
+def balanced_examples(words: Words, catalogue: Catalogue, index: Index | None = None) -> tuple[Example, ...]:
+    """Calls and answers by turns, as many of the one as of the other, as far as the catalogue gives them.
+
+    Where schemas are to be fetched first, what is called is that.
+    """
+    fetched = frozenset(tool.name for tool in index.whole) if index is not None and index.fetch else None
+    return _balanced(words, _key(catalogue), fetched)
 
 
 def _key(catalogue: Catalogue) -> str:
@@ -116,8 +152,10 @@ def _lines(key: str) -> str:
 
 
 @lru_cache(maxsize=CACHED)
-def _balanced(words: Words, key: str) -> tuple[Example, ...]:
+def _balanced(words: Words, key: str, fetched: frozenset[str] | None) -> tuple[Example, ...]:
     calls = list(call_examples(_tools(key), words.calls))
+    if fetched is not None:
+        calls = [one if one.tool in fetched else replace(one, reply=call(INFO, {"name": one.tool})) for one in calls]
     if words.last == "call":
         # Small models follow the nearest example most: the one that matters most (call_examples' first) stands last.
         calls.reverse()
@@ -126,17 +164,30 @@ def _balanced(words: Words, key: str) -> tuple[Example, ...]:
     return tuple(one for pair in zip_longest(first, second) for one in pair if one is not None)
 
 
-def system_text(words: Words, catalogue: Catalogue, facts: Sequence[str], caller: str) -> str:
+def system_text(
+    words: Words, catalogue: Catalogue, facts: Sequence[str], caller: str, index: Index | None = None
+) -> str:
     """The body of the system turn when tools are offered. The same input gives the same bytes."""
-    shown = () if words.as_turns else balanced_examples(words, catalogue)
+    shown = () if words.as_turns else balanced_examples(words, catalogue, index)
     parts: dict[Part, str] = {
-        "catalogue": words.catalogue.replace("{}", _lines(_key(catalogue))),
+        "catalogue": _catalogue(words, catalogue) if index is None else _indexed(words, index),
         "facts": words.facts.replace("{}", "\n".join(map(_line, facts))) if facts else "",
         "rule": words.rule,
         "examples": words.examples.replace("{}", "\n".join(_example(words, one) for one in shown)) if shown else "",
         "caller": words.caller.replace("{}", caller) if caller else "",
     }
     return "\n\n".join(parts[part] for part in words.order if parts[part])
+
+
+def _catalogue(words: Words, catalogue: Catalogue) -> str:
+    return words.catalogue.replace("{}", _lines(_key(catalogue)))
+
+
+def _indexed(words: Words, index: Index) -> str:
+    """The tools that are shown in full, then a line for each of the others."""
+    lines = "\n".join((*index.lines, *([words.missing.replace("{}", f"{index.missing:,}")] if index.missing else ())))
+    whole = _catalogue(words, index.whole) if len(index.whole) else ""
+    return "\n\n".join(part for part in (whole, words.index.replace("{}", lines) if lines else "") if part)
 
 
 def plain_system_text(words: Words, facts: Sequence[str], caller: str, answer: Schema | None = None) -> str:

@@ -1,29 +1,41 @@
-"""The full turn: every schema in the prompt, every schema in the grammar, one reply of an engine of ours."""
+"""The turn on an engine of ours: a prompt with every schema, or with an index, and every schema in the grammar."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from tacid.catalogue import Catalogue
 from tacid.chat import Message, ReplyEvent, Think
 from tacid.endpoints.asked import SEVERAL
 from tacid.endpoints.local import LocalEndpoint
 from tacid.errors import ContextExceeded, EngineError
+from tacid.grammar.nodes import Node
 from tacid.prompt.render import render
 from tacid.prompt.segments import Prompt
+from tacid.turn.deferral import Deferring
 from tacid.turn.lookalikes import without_lookalikes
 from tacid.turn.loop import MAX_RETRIES, Spoken, run_turn
 from tacid.turn.plan import Plan
 from tacid.turn.request import TurnRequest, TurnResult
-from tacid.turn.steps import Tally, sample
+from tacid.turn.steps import Begun, Tally, sample
 from tacid.turn.think import Thinker
 
 
 async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
-    """Take one turn on a local endpoint (see `tacid.turn.loop.run_turn`)."""
+    """Take one turn on a local endpoint (see `tacid.turn.loop.run_turn`), every schema in its prompt."""
     async with aclosing(run_turn(_LocalVoice(endpoint), request)) as events:
+        async for event in events:
+            yield event
+
+
+async def run_deferring(
+    endpoint: LocalEndpoint, deferring: Deferring
+) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+    """The same with an index in the prompt."""
+    async with aclosing(run_turn(_LocalVoice(endpoint, deferring), deferring.request)) as events:
         async for event in events:
             yield event
 
@@ -33,8 +45,9 @@ class _LocalVoice:
 
     held = True
 
-    def __init__(self, endpoint: LocalEndpoint) -> None:
+    def __init__(self, endpoint: LocalEndpoint, deferring: Deferring | None = None) -> None:
         self._endpoint = endpoint
+        self._deferring = deferring
 
     def stops(self, plan: Plan) -> tuple[str, ...]:
         """In an envelope the client's stop texts are for what is said, not for how it is written."""
@@ -48,13 +61,13 @@ class _LocalVoice:
         think = think and endpoint.family.thinking is not None
         prompt = render(
             messages,
-            catalogue=plan.catalogue,
             family=endpoint.family,
             facts=request.facts,
             choice=plan.choice,
             answer=request.answer,
             several=plan.several,
             think=think,
+            **await self._shown(plan),
         )
         ids = list(await endpoint.tokens(prompt))
         try:
@@ -63,6 +76,15 @@ class _LocalVoice:
                     yield one
         except ContextExceeded as error:
             raise await self._explained(error, plan, prompt, messages) from None
+
+    async def _shown(self, plan: Plan) -> dict[str, Any]:
+        """The catalogue, and what stands in the prompt for schemas that aren't there: the same in all its replies."""
+        deferring = self._deferring
+        if deferring is None or not len(plan.catalogue):
+            return {"catalogue": plan.catalogue}
+        await deferring.leave_out(self._endpoint, {left.tool for left in plan.report.left_out})
+        tools = Catalogue(tuple(tool for tool in plan.catalogue if tool.name not in deferring.names))
+        return {"catalogue": tools, "index": deferring.index, "spliced": deferring.splices}
 
     async def _sampled(self, plan: Plan, ids: list[int], tally: Tally, *, think: bool) -> AsyncGenerator[Spoken, None]:
         endpoint, request = self._endpoint, plan.request
@@ -82,10 +104,14 @@ class _LocalVoice:
         if not plain:
             bias = (*bias, *await without_lookalikes(endpoint, plan.catalogue, request.answer))
         settings = replace(request.sampling, max_tokens=left, stop=stop, logit_bias=bias)
+        opening = None
+        if self._deferring is not None:
+            opening = _Splice(endpoint, ids, self._deferring)
+            settings = self._deferring.sampling(settings)
         reader = plan.reader()
         listing = False
         raw = request.grammar if plain else None
-        async with aclosing(sample(endpoint, ids, plan.grammar, settings, tally, raw=raw)) as texts:
+        async with aclosing(sample(endpoint, ids, plan.grammar, settings, tally, raw=raw, opening=opening)) as texts:
             async for text in texts:
                 events = reader.feed(text)
                 if reader.listing and not listing:
@@ -115,4 +141,21 @@ class _LocalVoice:
         )
 
 
-__all__ = ["MAX_RETRIES", "run_full"]
+class _Splice:
+    """The reply so far as it is read again once it begins a call (see `tacid.turn.steps.Opening`)."""
+
+    def __init__(self, endpoint: LocalEndpoint, ids: Sequence[int], deferring: Deferring) -> None:
+        self._endpoint = endpoint
+        self._ids = ids
+        self._deferring = deferring
+
+    async def prompt(self, written: str, begun: Sequence[Begun]) -> Sequence[int]:
+        """The prompt, then the reply with the schemas of its calls in them."""
+        return [*self._ids, *await self._endpoint.text_tokens(self._deferring.spliced(written, begun))]
+
+    def narrowed(self, tool: str) -> Mapping[str, Node] | None:
+        """Of our own tools' arguments, those that are of use now."""
+        return self._deferring.narrowed(tool)
+
+
+__all__ = ["MAX_RETRIES", "run_deferring", "run_full"]

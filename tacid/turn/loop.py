@@ -71,7 +71,7 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
     messages = request.messages
     problems: tuple[str, ...] = ()
     invalid: dict[str, tuple[str, ...]] = {}
-    retries = hops = 0
+    retries = hops = infos = 0
     thinking = request.think > 0
     while True:
         reply = _Reply(plan)
@@ -96,10 +96,15 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
             for event in reply.release():
                 for one in thought.before(event):
                     yield one
+        elif isinstance(only, Call) and (told := _told(request, only)) is not None:
+            messages = (*messages, *_answered(only, told))
+            continue
         elif isinstance(only, Call) and only.name in request.execute:
             result = await request.execute[only.name](only)
             messages = (*messages, *_answered(only, result))
-            hops += 1
+            about = request.meta is not None and only.name in request.meta.names
+            infos += about
+            hops += not about
             plan = await _after_hop(request, plan, hops, voice)
             thinking = request.think > 0
             continue
@@ -117,10 +122,11 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
             retries,
             problems,
             invalid,
-            hops,
+            hops + infos,
             reply.stop,
             plan.compiling,
             outside=tally.outside,
+            infos=infos,
         )
         return
 
@@ -220,7 +226,7 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
                     reply.invalid[event.id or ""] = wrong
             else:
                 reply.wrong = wrong
-                ours = isinstance(event, Call) and event.name in plan.request.execute
+                ours = isinstance(event, Call) and plan.unseen(event.name)
                 if wrong or ours:
                     reply.held.append(event)
                     continue
@@ -269,7 +275,9 @@ async def _after_hop(request: TurnRequest, plan: Plan, hops: int, voice: Voice) 
         choice = AUTO
     if choice.mode == "required" and not others:
         choice = AUTO
-    without = ours if hops >= request.max_hops else frozenset[str]()
+    meta = request.meta.names if request.meta is not None else frozenset[str]()
+    without = ours - meta if hops >= request.max_hops else frozenset[str]()
+    without |= request.meta.withheld() if request.meta is not None else frozenset[str]()
     if without == _withheld(plan) and choice == plan.choice:
         return plan
     return await plan_turn(request, without=without, choice=choice, held=voice.held)
@@ -278,6 +286,11 @@ async def _after_hop(request: TurnRequest, plan: Plan, hops: int, voice: Voice) 
 def _withheld(plan: Plan) -> frozenset[str]:
     """The tools of ours that a plan doesn't offer."""
     return frozenset(name for name in plan.request.execute if name not in plan.catalogue)
+
+
+def _told(request: TurnRequest, call: Call) -> str | None:
+    """What a call is answered with instead of being given out."""
+    return request.meta.reminder(call) if request.meta is not None else None
 
 
 def _refused(only: Call | Say | Truncated, wrong: tuple[str, ...]) -> tuple[Message, ...]:

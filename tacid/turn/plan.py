@@ -64,15 +64,22 @@ class Plan:
         """Whether the events of an answer wait until it is checked."""
         return None in self.widened or self.choice.mode in ("required", "named")
 
+    def unseen(self, name: str) -> bool:
+        """Whether a call of this tool is answered here, and the client never sees it."""
+        request = self.request
+        return name in request.execute or (request.meta is not None and request.meta.reminds(name))
+
     def holds(self, name: str) -> bool:
         """Whether a call's events wait until it is checked, since what was given out can't be recalled."""
-        return name in self.widened or name in self.request.checks or name in self.request.execute
+        return name in self.widened or name in self.request.checks or self.unseen(name)
 
     def problems(self, done: Call | Say | Truncated) -> tuple[str, ...]:
         """What is wrong with a finished reply."""
         if isinstance(done, Call):
             if done.name not in self.catalogue:
                 return (f'there is no tool called "{done.name}"',)
+            if self.request.meta is not None and done.name in self.request.meta.names:
+                return ()
             if self.choice.mode == "named" and done.name != self.choice.name:
                 return (f'a call of "{self.choice.name}" was asked for',)
             found = self.validators.problems(done.name, done.arguments)
@@ -115,6 +122,7 @@ async def plan_turn(
         "answer": request.answer,
         "max_seconds": request.max_seconds,
         "max_bytes": request.max_bytes,
+        "apart": request.meta is not None,
     }
     grammar = compiled_catalogue(offered, **settings)
     took = None

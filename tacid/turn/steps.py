@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from tacid.chat import Sampling, Usage
 from tacid.endpoints.local import LocalEndpoint
@@ -53,6 +54,26 @@ class Tally:
                 self.timings[key] = round(self.timings.get(key, 0) + value, 3)
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that was begun: its tool, and how many characters stand before its arguments."""
+
+    tool: str
+    at: int
+
+
+class Opening(Protocol):
+    """What happens once a tool's name is certain and its arguments, set apart in the grammar, are still to come."""
+
+    async def prompt(self, written: str, begun: Sequence[Begun]) -> Sequence[int]:
+        """The token ids after which the reply goes on, of which ``written`` is there, with these calls in it."""
+        ...
+
+    def narrowed(self, tool: str) -> Mapping[str, Node] | None:
+        """Rules of the tool's arguments in place of the grammar's own, of whose texts they take some; none: those."""
+        ...
+
+
 async def sample(
     endpoint: LocalEndpoint,
     ids: Sequence[int],
@@ -61,10 +82,12 @@ async def sample(
     tally: Tally,
     *,
     raw: str | None = None,
+    opening: Opening | None = None,
 ) -> AsyncGenerator[str, None]:
     """The text of one reply, as it is sampled after ``ids``; afterwards ``tally`` has the cost.
 
-    ``raw`` is GBNF of somebody else's, where there is no ``grammar`` of ours. Ends when the reply is whole, or at
+    ``raw`` is GBNF of somebody else's, where there is no ``grammar`` of ours. ``opening`` is asked for the prompt
+    from the first tool on whose arguments the grammar sets apart. Ends when the reply is whole, or at
     ``sampling.max_tokens``, where ``tally.cut_off`` is set.
     Raises ``EngineError``.
     """
@@ -76,7 +99,7 @@ async def sample(
                 _walk(walk, piece, tally)
                 yield piece.text
         return
-    async with aclosing(_Gated(endpoint, ids, sampling, tally).under(grammar.rules, grammar.text)) as texts:
+    async with aclosing(_Gated(endpoint, ids, sampling, tally, grammar.apart, opening).under(grammar.rules, grammar.text)) as texts:
         async for one in texts:
             yield one
 
@@ -84,7 +107,18 @@ async def sample(
 class _Gated:
     """One reply under a grammar with gates: what is written of it, how many tokens are left, and gates to pass."""
 
-    def __init__(self, endpoint: LocalEndpoint, ids: Sequence[int], sampling: Sampling, tally: Tally) -> None:
+    def __init__(
+        self,
+        endpoint: LocalEndpoint,
+        ids: Sequence[int],
+        sampling: Sampling,
+        tally: Tally,
+        apart: Mapping[str, str],
+        opening: Opening | None,
+    ) -> None:
+        self._apart = apart
+        self._opening = opening
+        self._begun: list[Begun] = []
         self._endpoint = endpoint
         self._ids = ids
         self._sampling = sampling
@@ -109,7 +143,7 @@ class _Gated:
             if self._gates < 0:
                 raise EngineError(f"The reply holds more than {MAX_GATES} choices from long lists; ask for less.")
             begun = len(self._written)
-            choice = walk.choice()
+            choice = self._choice(walk)
             async with aclosing(self.under(choice, print_rules(choice))) as texts:
                 async for one in texts:
                     yield one
@@ -118,10 +152,27 @@ class _Gated:
             if not walk.pass_gate(self._written[begun:]):
                 self._tally.outside = True
                 return
+            if last := _last_of(walk):
+                # Nothing is left to choose, so nobody is asked.
+                self._written += last
+                yield last
+                return
             text = print_rules(walk.rest())
 
+    def _choice(self, walk: Walk) -> Mapping[str, Node]:
+        """The rules behind the gates here; a tool's name is certain where they are its arguments."""
+        tool = self._apart.get(walk.gates[0]) if len(walk.gates) == 1 else None
+        if tool is None:
+            return walk.choice()
+        self._begun.append(Begun(tool, len(self._written)))
+        narrowed = self._opening.narrowed(tool) if self._opening is not None else None
+        return walk.choice() if narrowed is None else narrowed
+
     async def _asked(self, text: str) -> AsyncGenerator[Piece, None]:
-        so_far = [*self._ids, *await self._endpoint.text_tokens(self._written)]
+        if self._begun and self._opening is not None:
+            so_far = await self._opening.prompt(self._written, self._begun)
+        else:
+            so_far = [*self._ids, *await self._endpoint.text_tokens(self._written)]
         limits = replace(self._sampling, max_tokens=self._left)
         stop = (*self._sampling.stop, GATE_STOP)
         async with aclosing(_request(self._endpoint, so_far, text, limits, stop, self._tally)) as pieces:
@@ -157,6 +208,14 @@ async def _request(
             tally.usage = tally.usage + Usage(len(ids) if written else 0, 0, written)
 
 
+def _last_of(walk: Walk) -> str:
+    """The text that has to come and is the last, or nothing where there is a choice."""
+    last = walk.forced()
+    ahead = walk.copy()
+    ended = bool(last) and ahead.feed(last) and ahead.complete
+    return last if ended and not ahead.gates and not ahead.allowed().ranges else ""
+
+
 def _walk(walk: Walk | None, piece: Piece, tally: Tally) -> None:
     """Move ``walk`` on by this piece; count its tokens where the grammar left no choice about them."""
     if walk is None or not piece.text or tally.outside:
@@ -168,4 +227,4 @@ def _walk(walk: Walk | None, piece: Piece, tally: Tally) -> None:
         tally.forced_tokens += len(piece.tokens)
 
 
-__all__ = ["GATE_STOP", "MAX_GATES", "Tally", "sample"]
+__all__ = ["GATE_STOP", "MAX_GATES", "Begun", "Opening", "Tally", "sample"]

@@ -12,6 +12,7 @@ from typing import Any
 from tacid.api import sse
 from tacid.api.faults import Fault, body_of
 from tacid.api.left_out import listed
+from tacid.api.modes import usage_extras
 from tacid.api.openai.chat_encode import arguments_text
 from tacid.api.request import About, Beat, ChatRequest, WireEvent
 from tacid.chat import Call, CallDelta, CallStart, Say, SayDelta, Think, ThinkDelta, Truncated, Usage
@@ -33,7 +34,7 @@ def whole(request: ChatRequest, about: About, result: TurnResult) -> dict[str, A
         **_message(about),
         "content": _content(request, about, result),
         **_end(result),
-        "usage": _usage(result.usage),
+        "usage": {**_usage(result.usage), **usage_extras(result)},
         **_marks(result),
     }
 
@@ -104,7 +105,7 @@ class MessageStream:
                 return self._stop()
             case TurnResult():
                 self._ended = True
-                delta = _send("message_delta", delta=_end(event), usage=_usage(event.usage), **_marks(event))
+                delta = _send("message_delta", delta=_end(event), usage={**_usage(event.usage), **usage_extras(event)}, **_marks(event))
                 return self._stop() + delta + _send("message_stop")
 
     def _thought(self, text: str) -> bytes:

@@ -42,6 +42,8 @@ _THINKING: Mapping[str, bool | None] = {"enabled": True, "adaptive": None, "betw
 _REFUSED = ("container", "mcp_servers")
 #: A part that holds no text, in the place of one that is read elsewhere: the others keep their index.
 _ELSEWHERE = {"type": "thinking"}
+#: What a search for tools on Anthropic's servers left in the conversation; ours leaves nothing.
+_SEARCHED = ("server_tool_use", "tool_search_tool_result")
 
 
 def parse_messages(body: Mapping[str, Any], limits: Limits) -> ChatRequest:
@@ -140,6 +142,8 @@ def _user(content: Any, param: str) -> list[Message]:
 def _assistant(content: Any, param: str) -> list[Message]:
     """One message, or none where nothing but thoughts was in it."""
     uses, rest = _split(content, "tool_use")
+    for kind in _SEARCHED:
+        rest = _split(rest, kind)[1]
     calls = tuple(_call(block) for _, block in uses)
     text = text_of(rest, param)
     return [Message("assistant", text, calls=calls)] if text or calls else []
@@ -171,15 +175,15 @@ def _result(block: Mapping[str, Any], param: str) -> Message:
 
 
 def _tools(entries: Any, limits: Limits) -> Catalogue:
-    """The client's own tools. Those of Anthropic's servers are left out; such as are to be searched for are refused."""
-    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if isinstance(entry, Mapping) and want_bool(entry, "defer_loading", f"tools[{index}]"):
-            raise RequestError(
-                f"tools[{index}].defer_loading can't be honoured here; every tool is offered at once, so leave it out.",
-                param=f"tools[{index}].defer_loading",
-                code="unsupported_tool",
-            )
+    """The client's own tools. Those of Anthropic's servers are left out, but for the search, which we have too."""
+    if isinstance(entries, list):
+        entries = [entry for entry in entries if not _searches(entry)]
     return tools_of(entries, limits, read=_tool)
+
+
+def _searches(entry: Any) -> bool:
+    kind = entry.get("type") if isinstance(entry, Mapping) else None
+    return isinstance(kind, str) and kind.startswith("tool_search_tool_")
 
 
 def _tool(entry: Any, param: str) -> Any:
@@ -193,7 +197,7 @@ def _tool(entry: Any, param: str) -> Any:
             param=f"{param}.type",
             code="unsupported_tool",
         )
-    return {key: entry[key] for key in ("name", "description", "input_schema") if key in entry}
+    return {key: entry[key] for key in ("name", "description", "input_schema", "defer_loading") if key in entry}
 
 
 def _choice(body: Mapping[str, Any], tools: Catalogue, own: frozenset[str]) -> tuple[Choice, int]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from tacid.api.faults import Fault, body_of
 from tacid.api.left_out import listed
+from tacid.api.modes import usage_extras
 from tacid.api.request import About, Beat, ChatRequest, CompletionRequest, WireEvent
 from tacid.api.sse import json_line
 from tacid.chat import Call, CallDelta, CallStart, Completion, Say, SayDelta, Think, ThinkDelta, Truncated
@@ -152,6 +153,7 @@ def _tail(result: TurnResult, about: About) -> dict[str, Any]:
         "prompt_eval_count": result.usage.prompt,
         "prompt_eval_duration": read,
         "eval_count": result.usage.completion,
+        **usage_extras(result),
         "eval_duration": written,
         **_marks(result),
     }

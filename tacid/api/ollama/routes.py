@@ -88,7 +88,7 @@ def _add_reply(app: FastAPI, service: Service, path: str, wire: ollama.OllamaWir
             if raw.stream:
                 return await streamed(request, events, wire.stream(raw, about), wire.media_type, settings)
             return await whole(request, events, lambda result: wire.whole(raw, about, result))
-        chat = wire.parse(asked, service.limits)
+        chat = with_mode(wire.parse(asked, service.limits), asked, request, service.config.tools)
         about = await about_of(request, service, chat.model, started)
         await while_there(request, service.check_context(chat.extra.get("num_ctx")))
         keep = chat.extra.get("keep_alive")

@@ -12,8 +12,9 @@ from typing import Any
 from tacid.api import sse
 from tacid.api.faults import Fault, body_of
 from tacid.api.left_out import listed
+from tacid.api.modes import usage_extras
 from tacid.api.request import About, Beat, ChatRequest, WireEvent
-from tacid.chat import Call, CallDelta, CallStart, Say, SayDelta, Think, ThinkDelta, Truncated, Usage
+from tacid.chat import Call, CallDelta, CallStart, Say, SayDelta, Think, ThinkDelta, Truncated
 from tacid.errors import InputError
 from tacid.jsontext import dumps, loads
 from tacid.turn.request import TurnResult
@@ -46,7 +47,7 @@ def chat_body(request: ChatRequest, about: About, result: TurnResult) -> dict[st
         "created": int(about.created),
         "model": about.model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish_of(result, legacy=request.legacy)}],
-        "usage": usage_body(result.usage),
+        "usage": usage_body(result),
         **extras(result),
     }
 
@@ -151,7 +152,7 @@ class ChatStream:
         finish = finish_of(result, legacy=self._legacy)
         if not self._include_usage:
             return self._chunk({}, finish, last) + sse.DONE
-        usage = sse.data({**self._head, "choices": [], "usage": usage_body(result.usage), **last})
+        usage = sse.data({**self._head, "choices": [], "usage": usage_body(result), **last})
         return self._chunk({}, finish, {}) + usage + sse.DONE
 
     def _delta(self, delta: Mapping[str, Any]) -> bytes:
@@ -192,14 +193,16 @@ def arguments_text(call: Call) -> str:
     return dumps(dict(call.arguments))
 
 
-def usage_body(usage: Usage) -> dict[str, Any]:
-    """Tokens as OpenAI counts them. Those of a thought aren't counted apart."""
+def usage_body(result: TurnResult) -> dict[str, Any]:
+    """Tokens as OpenAI counts them, summed over hops. Those of a thought aren't counted apart."""
+    usage = result.usage
     return {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
         "total_tokens": usage.prompt + usage.completion,
         "prompt_tokens_details": {"cached_tokens": usage.cached},
         "completion_tokens_details": {"reasoning_tokens": 0},
+        **usage_extras(result),
     }
 
 

@@ -65,7 +65,7 @@ def completion_body(request: CompletionRequest, about: About, result: TurnResult
     return {
         **_head(about),
         "choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": finish_of(result)}],
-        "usage": usage_body(result.usage),
+        "usage": usage_body(result),
         **extras(result),
     }
 
@@ -114,7 +114,7 @@ class CompletionStream:
         last, finish = extras(result), finish_of(result)
         if not self._include_usage:
             return echo + self._chunk("", finish, last) + sse.DONE
-        usage = sse.data({**self._head, "choices": [], "usage": usage_body(result.usage), **last})
+        usage = sse.data({**self._head, "choices": [], "usage": usage_body(result), **last})
         return echo + self._chunk("", finish) + usage + sse.DONE
 
     def _chunk(self, text: str, finish: str | None = None, more: Mapping[str, Any] | None = None) -> bytes:

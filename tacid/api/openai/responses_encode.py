@@ -11,6 +11,7 @@ from typing import Any
 
 from tacid.api import sse
 from tacid.api.faults import Fault, body_of, fault
+from tacid.api.modes import usage_extras
 from tacid.api.openai.chat_encode import arguments_text, call_id, extras, finish_of
 from tacid.api.request import About, Beat, ChatRequest, WireEvent
 from tacid.chat import Call, CallDelta, CallStart, Message, Say, SayDelta, Think, ThinkDelta, Truncated, Usage
@@ -215,7 +216,7 @@ def _ended(request: ChatRequest, about: About, result: TurnResult, output: list[
     return {
         **_body(request, about, _status(not cut), output),
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
-        "usage": _usage(result.usage),
+        "usage": {**_usage(result.usage), **usage_extras(result)},
         **extras(result),
     }
 

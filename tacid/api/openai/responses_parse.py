@@ -203,15 +203,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], Message]] = {
 
 
 def _offered(body: Mapping[str, Any], limits: Limits) -> Offered:
-    offer = offered({key: body.get(key) for key in ("tools", "tool_choice", "parallel_tool_calls")}, limits)
-    for index, entry in enumerate(body.get("tools") or ()):
-        if isinstance(entry, Mapping) and want_bool(entry, "defer_loading", f"tools[{index}]"):
-            raise RequestError(
-                f"tools[{index}].defer_loading can't be honoured here; every tool is offered at once, so leave it out.",
-                param=f"tools[{index}].defer_loading",
-                code="unsupported_tool",
-            )
-    return offer
+    return offered({key: body.get(key) for key in ("tools", "tool_choice", "parallel_tool_calls")}, limits)
 
 
 def _told_choice(offer: Offered) -> Any:

@@ -1,0 +1,272 @@
+"""A catalogue that the prompt doesn't show in full: what it shows instead, and how a schema comes into it.
+
+In ``deferred`` the model asks for a schema by a tool of ours, in ``direct`` the schema is put into the call that it has
+begun, as soon as the name is certain. The grammar holds every schema in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from tacid.catalogue import Catalogue, Tool
+from tacid.chat import Call, Message, Sampling
+from tacid.endpoints.local import LocalEndpoint
+from tacid.errors import RequestError
+from tacid.grammar import compile_schema
+from tacid.grammar.nodes import Node
+from tacid.jsontext import dumps, quote
+from tacid.prompt.history import with_splice
+from tacid.prompt.index import IndexStyle, index_line, index_lines
+from tacid.prompt.segments import Prompt, Segment
+from tacid.prompt.shown import tool_line
+from tacid.prompt.words import INFO, SEARCH, Index
+from tacid.search import Search
+from tacid.turn.request import Fetched, Sparing, TurnRequest
+from tacid.turn.steps import Begun
+
+#: Schemas that are kept in a prompt from earlier turns; of those that came later only the names are known.
+MAX_PINNED = 32
+#: Tools that one search finds, and characters of what is searched for.
+FOUND = 10
+MAX_QUERY = 2000
+#: Characters that a token has at least, in the mean of an index.
+_LEAST = 2
+
+_TOOLS = {
+    INFO: Tool(
+        INFO,
+        "Read the parameters of a tool of the index, before it is called.",
+        {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    ),
+    SEARCH: Tool(
+        SEARCH,
+        "Find tools by what they are for, in a few words.",
+        {"type": "object", "properties": {"query": {"type": "string", "maxLength": 200}}, "required": ["query"]},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """How a turn spares the prompt its schemas.
+
+    ``always``: tools that are shown in full all the same. ``style`` of the lines of the index, which has ``tokens`` at
+    most. ``max_hops``: calls of our own tools in one turn. ``fetched`` in earlier turns, where the conversation doesn't
+    tell. ``temperature`` of the reply before anything was fetched, if another one. ``remind``: a call of a tool whose
+    schema wasn't fetched is refused once.
+    """
+
+    mode: Sparing
+    always: frozenset[str] = frozenset()
+    style: IndexStyle = "line"
+    tokens: int = 2048
+    max_hops: int = 3
+    fetched: tuple[Fetched, ...] = ()
+    temperature: float | None = None
+    remind: bool = False
+
+
+@dataclass
+class Deferring:
+    """One turn with an index: `request` is the turn with our own tools in it, `index` what its prompts show.
+
+    Raises ``RequestError`` where a tool of the catalogue is called like one of ours.
+    """
+
+    asked: TurnRequest
+    how: Deferral
+    index: Index = field(init=False)
+    request: TurnRequest = field(init=False)
+    #: The tools without a schema in the prompt, less those that were left out.
+    deferred: dict[str, Tool] = field(init=False)
+    #: Deferred tools whose schema is in the prompt by now, in the order in which it came.
+    fetched: dict[str, None] = field(init=False, default_factory=dict)
+    hops: int = field(init=False, default=0)
+    #: What was fetched in this turn.
+    new: list[str] = field(init=False, default_factory=list)
+    _reminded: bool = field(init=False, default=False)
+
+    @classmethod
+    async def begin(cls, endpoint: LocalEndpoint, asked: TurnRequest, how: Deferral) -> Deferring:
+        """The turn as it begins; the tokens of the index are counted by the endpoint's tokenizer."""
+        self = cls(asked, how)
+        tools = asked.catalogue
+        self.deferred = {tool.name: tool for tool in tools if tool.name not in how.always}
+        lines, missing = await _lines(endpoint, tuple(self.deferred.values()), how)
+        ours = [name for name, needed in ((INFO, how.mode == "deferred"), (SEARCH, missing > 0)) if needed]
+        for name in ours:
+            if name in tools:
+                raise RequestError(
+                    f'The tool {quote(name)} is called like one that the tool mode "{how.mode}" adds; give it another '
+                    "name, or ask in the mode full.",
+                    param="tools",
+                )
+        own = [_TOOLS[name] for name in ours]
+        whole = Catalogue((*own, *(tool for tool in tools if tool.name in how.always)))
+        self.index = Index(whole, tuple(lines), missing, INFO in ours, SEARCH in ours)
+        executors = {INFO: self.info, SEARCH: self.search}
+        self.request = replace(
+            asked,
+            catalogue=Catalogue((*own, *tools), tools.left_out),
+            messages=tuple(self._rebuilt(asked.messages)),
+            execute={**asked.execute, **{name: executors[name] for name in ours}},
+            meta=self,
+        )
+        return self
+
+    async def leave_out(self, endpoint: LocalEndpoint, names: Collection[str]) -> None:
+        """Show nothing of tools that turned out to have no call."""
+        if gone := {tool.name for tool in self.index.whole if tool.name in names}:
+            whole = Catalogue(tuple(tool for tool in self.index.whole if tool.name not in gone))
+            self.index = replace(self.index, whole=whole)
+        if gone := self.deferred.keys() & names:
+            self.deferred = {name: tool for name, tool in self.deferred.items() if name not in gone}
+            lines, missing = await _lines(endpoint, tuple(self.deferred.values()), self.how)
+            self.index = replace(self.index, lines=tuple(lines), missing=missing)
+
+    # What the loop asks
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Our own tools."""
+        return frozenset(tool.name for tool in self.index.whole if tool.name in _TOOLS)
+
+    def withheld(self) -> frozenset[str]:
+        """Those of our own tools that are no longer offered."""
+        if self.hops >= self.how.max_hops:
+            return self.names
+        return frozenset() if self._unfetched() else frozenset((INFO,)) & self.names
+
+    def reminder(self, call: Call) -> str | None:
+        """What a call is answered with whose tool's schema nobody has read, once in a turn; none: it stands."""
+        if not self.reminds(call.name):
+            return None
+        self._reminded = True
+        return f"This was not carried out: what {quote(call.name, shown=True)} takes was not read yet; call {INFO} first."
+
+    def reminds(self, name: str) -> bool:
+        """Whether a call of this tool would be answered so."""
+        able = self.how.remind and self.index.fetch and INFO not in self.withheld()
+        return able and not self._reminded and name in self.deferred and name not in self.fetched
+
+    # Our own tools
+
+    async def info(self, call: Call) -> str:
+        """A tool's schema as the model reads it, or an error that it can read."""
+        self.hops += 1
+        name = call.arguments.get("name")
+        tool = self.deferred.get(name) if isinstance(name, str) else None
+        if tool is None:
+            close = get_close_matches(name[:256], self.deferred, 3) if isinstance(name, str) else []
+            return dumps({"error": f"there is no tool {quote(str(name)[:256])}", "close": close}, shown=True)
+        if tool.name in self.fetched:
+            return dumps({"error": f"what {quote(tool.name)} takes is shown above already; call it"}, shown=True)
+        self._fetch(tool.name)
+        return tool_line(tool)
+
+    async def search(self, call: Call) -> str:
+        """The lines of the tools that serve a purpose best."""
+        self.hops += 1
+        query = call.arguments.get("query")
+        return self._found(query if isinstance(query, str) else "")
+
+    def _found(self, query: str) -> str:
+        names = Search(self.deferred.values()).find(query[:MAX_QUERY], FOUND)
+        if not names:
+            return dumps({"error": "no tool was found by these words; try others"})
+        return dumps([index_line(self.deferred[name], "signature") for name in names], shown=True)
+
+    def _fetch(self, name: str) -> None:
+        self.fetched[name] = None
+        self.new.append(name)
+
+    def _unfetched(self) -> tuple[str, ...]:
+        return tuple(name for name in self.deferred if name not in self.fetched)
+
+    # What sampling asks
+
+    def narrowed(self, tool: str) -> Mapping[str, Node] | None:
+        """The names that can still be asked for, in place of any."""
+        names = self._unfetched()
+        return _one_of(names) if tool == INFO and names else None
+
+    def spliced(self, written: str, begun: Sequence[Begun]) -> str:
+        """The reply so far with the schemas of the calls that it begins."""
+        if self.how.mode != "direct":
+            return written
+        seen = set(self.fetched)
+        ends = [one.at for one in begun[1:]] + [len(written)]
+        text, done = "", 0
+        for one, end in zip(begun, ends, strict=True):
+            start = written.rindex('{"tool":', 0, one.at)
+            text += written[done:start]
+            splice = "" if one.tool in seen or one.tool not in self.deferred else _splice(self.deferred[one.tool])
+            seen.add(one.tool)
+            text += with_splice(written[start:end], one.tool, splice)
+            done = end
+        return text
+
+    @property
+    def splices(self) -> dict[str, str]:
+        """What stands in the calls of earlier turns, by tool."""
+        return {name: _splice(self.deferred[name]) for name in self.fetched} if self.how.mode == "direct" else {}
+
+    def sampling(self, settings: Sampling) -> Sampling:
+        """How the reply at hand is sampled."""
+        first = self.how.temperature is not None and not self.hops
+        return replace(settings, temperature=self.how.temperature) if first else settings
+
+    # What earlier turns fetched
+
+    def _rebuilt(self, messages: Sequence[Message]) -> Iterator[Message]:
+        """The conversation with what the model read of schemas where it read it."""
+        earlier: dict[int, list[str]] = {}
+        for one in self.how.fetched:
+            earlier.setdefault(min(one.after, len(messages)), []).append(one.name)
+        asks = max((index for index, one in enumerate(messages) if one.role == "user"), default=-1)
+        for index, message in enumerate(messages):
+            for name in (*earlier.get(index, ()), *(call.name for call in message.calls)):
+                if name not in self.deferred or name in self.fetched or len(self.fetched) >= MAX_PINNED:
+                    continue
+                self.fetched[name] = None
+                if self.index.fetch:
+                    yield from _hop(INFO, {"name": name}, tool_line(self.deferred[name]), index)
+            yield message
+            if index == asks and self.index.search:
+                # The first search is made for the model: what the user asks is the best query that there is.
+                query = message.content[:200]
+                yield from _hop(SEARCH, {"query": query}, self._found(message.content), index)
+        for name in earlier.get(len(messages), ()):
+            if name in self.deferred and name not in self.fetched and self.index.fetch:
+                self.fetched[name] = None
+                yield from _hop(INFO, {"name": name}, tool_line(self.deferred[name]), len(messages))
+
+
+async def _lines(endpoint: LocalEndpoint, tools: tuple[Tool, ...], how: Deferral) -> tuple[list[str], int]:
+    lines, missing = index_lines(tools, how.style, None)
+    text = "\n".join(lines)
+    if len(text) <= how.tokens * _LEAST:
+        return lines, missing
+    count = len(await endpoint.tokens(Prompt((Segment(text, False),))))
+    return (lines, missing) if count <= how.tokens else index_lines(tools, how.style, len(text) * how.tokens // count)
+
+
+def _hop(name: str, arguments: dict[str, Any], result: str, index: int) -> Iterator[Message]:
+    call = Call(name, arguments, id=f"hop-{index}-{name}")
+    yield Message("assistant", calls=(call,))
+    yield Message("tool", result, name=name, call_id=call.id)
+
+
+def _splice(tool: Tool) -> str:
+    """A tool's line as members of a call, less its name."""
+    return tool_line(tool)[len('{"name":') + len(dumps(tool.name, shown=True)) + 1 : -1] + ","
+
+
+@lru_cache(maxsize=16)
+def _one_of(names: tuple[str, ...]) -> Mapping[str, Node]:
+    schema = {"type": "object", "properties": {"name": {"enum": list(names)}}, "required": ["name"]}
+    return compile_schema(schema).rules

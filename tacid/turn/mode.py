@@ -1,0 +1,108 @@
+"""How much of the catalogue a turn's prompt shows, and the turn on an engine of ours taken so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Literal
+
+from tacid.catalogue import Catalogue, Tool
+from tacid.chat import ReplyEvent
+from tacid.endpoints.local import LocalEndpoint
+from tacid.prompt.render import render
+from tacid.prompt.segments import Prompt, Segment
+from tacid.prompt.shown import tool_line
+from tacid.turn.deferral import Deferral, Deferring
+from tacid.turn.full import run_deferring, run_full
+from tacid.turn.request import Sparing, TurnRequest, TurnResult
+
+
+async def run_local(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+    """Take one turn on a local endpoint in the mode that `settle` finds (see `tacid.turn.loop.run_turn`).
+
+    Raises ``RequestError`` where the mode's own tools are called like one of the request's.
+    """
+    request, how, why = await settle(endpoint, request)
+    deferring = await Deferring.begin(endpoint, request, how) if how is not None else None
+    work = run_full(endpoint, request) if deferring is None else run_deferring(endpoint, deferring)
+    async with aclosing(work) as events:
+        async for event in events:
+            if isinstance(event, TurnResult):
+                event = replace(event, mode=how.mode if how is not None else "full", mode_why=why)
+                if deferring is not None:
+                    event = replace(event, fetched=tuple(deferring.new), saved=await _saved(endpoint, deferring))
+            yield event
+
+
+async def settle(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[TurnRequest, Deferral | None, str]:
+    """The turn as it is asked, how its schemas are spared (none: they are all shown), and why."""
+    modes, tools = request.modes, request.catalogue
+    marked = any(tool.deferred for tool in tools)
+    if modes.mode == "full" and not marked:
+        return request, None, "configured"
+    if not len(tools) or request.choice.mode == "none":
+        return request, None, "no_tools"
+    if request.choice.mode == "named" and request.choice.name in tools and request.choice.name not in request.execute:
+        return replace(request, catalogue=Catalogue((tools[request.choice.name],), tools.left_out)), None, "one_tool"
+    if len(tools) == 1:
+        return request, None, "one_tool"
+    mode, why = modes.mode, "configured"
+    if mode == "auto":
+        mode, why = await _auto(endpoint, request)
+    if marked and mode == "full":
+        mode, why = modes.instead, "defer_loading"
+    if mode == "full":
+        return request, None, why
+    assert mode != "auto"
+    always = {*modes.always, *request.execute, *(tool.name for tool in tools if marked and not tool.deferred)}
+    if all(tool.name in always for tool in tools):
+        return request, None, "all_visible"
+    tokens = min(modes.tokens, modes.context // 4) if modes.context else modes.tokens
+    how = Deferral(
+        mode=mode,
+        always=frozenset(always),
+        style=modes.index,
+        tokens=tokens,
+        max_hops=modes.max_hops,
+        fetched=modes.fetched,
+        temperature=modes.temperature,
+        remind=modes.remind,
+    )
+    return request, how, why
+
+
+async def _auto(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[Literal["full"] | Sparing, str]:
+    """By the tokens of the whole prompt, and of its tools, against the context and the budget."""
+    modes = request.modes
+    if await _tokens(endpoint, request.catalogue) > modes.budget:
+        return modes.instead, "budget"
+    whole = render(
+        request.messages,
+        catalogue=request.catalogue,
+        family=endpoint.family,
+        facts=request.facts,
+        choice=request.choice,
+        answer=request.answer,
+        several=request.max_calls > 1,
+    )
+    prompt = len(await endpoint.tokens(whole))
+    room = modes.context - min(request.sampling.max_tokens, modes.context // 4)
+    if modes.context and prompt > room:
+        return modes.instead, "context"
+    return "full", "fits"
+
+
+async def _saved(endpoint: LocalEndpoint, deferring: Deferring) -> int:
+    """Tokens that the tools would have had in full, less those that they have in the index."""
+    index = deferring.index
+    shown = "\n".join((*map(tool_line, index.whole), *index.lines))
+    text = Prompt((Segment(shown, False),))
+    return await _tokens(endpoint, deferring.asked.catalogue) - len(await endpoint.tokens(text))
+
+
+async def _tokens(endpoint: LocalEndpoint, tools: Iterable[Tool]) -> int:
+    return len(await endpoint.tokens(Prompt((Segment("\n".join(map(tool_line, tools)), False),))))
+
+
+__all__ = ["run_local", "settle"]
