@@ -9,16 +9,11 @@ LATER: dict[tuple[str, str, int], str] = {}
 
 #: Kinds of cases that wait for a part which isn't there yet: the subject of its issue, and the package that brings it.
 LATER_KINDS: dict[str, tuple[str, str]] = {
-    "deferred": ("catalogues too large to read", "tacid.turn.deferred"),
     "mcp.": ("the machine: other people's tools", "tacid.mcp"),
     "nixos.": ("the appliance: a flake and machines that boot", "nixos"),
 }
 
-DEFERRED = "catalogues too large to read"
-
 #: Single expectations of cases that are tested otherwise, and the package that brings them: (case, word).
 LATER_EXPECTATIONS: dict[tuple[str, str], tuple[str, str]] = {
-    ("catalogue-of-160", "full_prompt_is_larger_by"): (DEFERRED, "tacid.turn.deferred"),
-    ("catalogue-of-160", "prompt_limits"): (DEFERRED, "tacid.turn.deferred"),
     ("engine-not-reachable-past-us", "nixos"): ("the appliance: a flake and machines that boot", "nixos"),
 }

@@ -18,6 +18,7 @@ TESTED = {
     "narrowing": "tests/schema/test_narrow.py",
     "request.": "tests/api/test_server_cases.py",
     "security.": "tests/api/test_server_statements.py",
+    "deferred": "tests/api/test_modes.py",
 }
 
 

@@ -40,6 +40,7 @@ THINKS = CHATML + "{# a thought stands in <think> and </think> #}"
 CHUNK = 5
 _MARKER = re.compile("|".join(map(re.escape, MARKERS)))
 _GATE = "\n"
+_END = 256 + MARKERS.index("<|im_end|>")
 
 
 def tokens_of(text: str, *, special: bool) -> list[int]:
@@ -110,6 +111,10 @@ class _Entry:
     @property
     def over(self) -> bool:
         return self.thought is None and self.left == ""
+
+    def goes_on(self, ids: Sequence[int]) -> bool:
+        """Whether a prompt is this entry's and what was written of it, its turn not ended."""
+        return ids[: len(self.ids)] == self.ids and _END not in ids[len(self.ids) :]
 
 
 class Scripted:
@@ -239,7 +244,7 @@ class Scripted:
     def _entry(self, sent: Sent) -> _Entry | None:
         """The entry that a request continues or begins."""
         entry = self._open
-        if entry is not None and not entry.over and sent.ids[: len(entry.ids)] == entry.ids:
+        if entry is not None and not entry.over and entry.goes_on(sent.ids):
             sent.continued = True
         else:
             script = self._script[self._begun] if self._begun < len(self._script) else self._endless

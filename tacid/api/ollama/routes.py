@@ -16,6 +16,7 @@ from tacid.api import embeddings, ollama
 from tacid.api.described.ollama import REFUSED
 from tacid.api.faults import body_of, fault_of
 from tacid.api.messages import want_int
+from tacid.api.modes import with_mode
 from tacid.api.ollama import show
 from tacid.api.ollama.pull import Puller, parse_pull
 from tacid.api.reply import (
