@@ -36,8 +36,8 @@ class ChatRequest:
     ``model``: the name as the client gave it. ``sampling`` has only what the client asked for; ``max_tokens`` none
     leaves the length to the server. ``answer``: a schema for the answer (``{"type": "object"}`` for any object).
     ``think``: on, off, or as the model is by itself. ``grammar``: a client's own GBNF. ``legacy``: OpenAI's older
-    ``functions`` were used, so the reply has ``function_call``. ``tool_mode`` and ``session`` as the client named them. ``extra``: what only the protocol's own encoder
-    needs.
+    ``functions`` were used, so the reply has ``function_call``. ``tool_mode`` and ``session`` as the client named them.
+    ``extra``: what only the protocol's own encoder needs.
     """
 
     model: str | None

@@ -157,8 +157,8 @@ class ToolsConfig(Section):
 
     mode: Literal["full", "deferred", "direct", "auto"] = Field(
         "full",
-        description="full: every schema. deferred: an index, and a tool that gives a schema. direct: an index; a schema "
-        "comes in once its tool's name is certain. auto: full while it fits.",
+        description="full: every schema. deferred: an index, and a tool that gives a schema. direct: an index; a "
+        "schema comes in once its tool's name is certain. auto: full while it fits.",
     )
     instead: Literal["deferred", "direct"] = Field(
         "direct", description="What auto takes where full doesn't fit, and full where tools have defer_loading."

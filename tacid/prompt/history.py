@@ -58,7 +58,9 @@ def history_turns(
             if message.content and not envelope:
                 turns.append(Turn("assistant", message.content))
             for one, answer in _answered(message.calls, messages, index):
-                turns.append(Turn("assistant", with_splice(_called(one, envelope=envelope), one.name, left.pop(one.name, ""))))
+                turns.append(
+                    Turn("assistant", with_splice(_called(one, envelope=envelope), one.name, left.pop(one.name, "")))
+                )
                 if answer is not None:
                     taken.add(answer)
                     turns.append(Turn("user", _result(one.name, messages[answer].content)))

@@ -112,9 +112,7 @@ _TYPED_ALONE = "Reply with nothing but one JSON value that fits this JSON Schema
 _SEVERAL = '{}\nSeveral calls at once are a JSON list of such objects: [{{"tool":...}},{{"tool":...}}]'
 
 
-def worded(
-    words: Words, *, answer: Schema | None = None, several: bool = False, index: Index | None = None
-) -> Words:
+def worded(words: Words, *, answer: Schema | None = None, several: bool = False, index: Index | None = None) -> Words:
     """The wording for answers that fit a schema, several calls at once, an index; typed answers have no examples."""
     rule = words.rule
     if index is not None and index.fetch:

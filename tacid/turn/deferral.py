@@ -146,7 +146,9 @@ class Deferring:
         if not self.reminds(call.name):
             return None
         self._reminded = True
-        return f"This was not carried out: what {quote(call.name, shown=True)} takes was not read yet; call {INFO} first."
+        return (
+            f"This was not carried out: what {quote(call.name, shown=True)} takes was not read yet; call {INFO} first."
+        )
 
     def reminds(self, name: str) -> bool:
         """Whether a call of this tool would be answered so."""

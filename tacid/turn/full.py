@@ -31,9 +31,7 @@ async def run_full(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGenera
             yield event
 
 
-async def run_deferring(
-    endpoint: LocalEndpoint, deferring: Deferring
-) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
+async def run_deferring(endpoint: LocalEndpoint, deferring: Deferring) -> AsyncGenerator[ReplyEvent | TurnResult, None]:
     """The same with an index in the prompt."""
     async with aclosing(run_turn(_LocalVoice(endpoint, deferring), deferring.request)) as events:
         async for event in events:

@@ -43,18 +43,16 @@ async def settle(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[TurnReq
         return request, None, "configured"
     if not len(tools) or request.choice.mode == "none":
         return request, None, "no_tools"
-    if request.choice.mode == "named" and request.choice.name in tools and request.choice.name not in request.execute:
-        return replace(request, catalogue=Catalogue((tools[request.choice.name],), tools.left_out)), None, "one_tool"
+    named = request.choice.name
+    if request.choice.mode == "named" and named is not None and named in tools and named not in request.execute:
+        return replace(request, catalogue=Catalogue((tools[named],), tools.left_out)), None, "one_tool"
     if len(tools) == 1:
         return request, None, "one_tool"
-    mode, why = modes.mode, "configured"
-    if mode == "auto":
-        mode, why = await _auto(endpoint, request)
+    mode, why = await _auto(endpoint, request) if modes.mode == "auto" else (modes.mode, "configured")
     if marked and mode == "full":
         mode, why = modes.instead, "defer_loading"
     if mode == "full":
         return request, None, why
-    assert mode != "auto"
     always = {*modes.always, *request.execute, *(tool.name for tool in tools if marked and not tool.deferred)}
     if all(tool.name in always for tool in tools):
         return request, None, "all_visible"

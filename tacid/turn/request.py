@@ -123,11 +123,11 @@ class TurnResult:
     tokens about which the grammar left no choice; ``timings`` are the engine's own, in milliseconds; ``retries``
     counts replies that failed their check and were sampled again, ``problems`` says why. ``invalid``: the ids of calls
     that failed twice and were handed on, each with what is wrong ("" stands for the answer). ``hops`` counts calls
-    that were carried out unseen, ``infos`` those of them about tools. ``stop`` is the client's stop text that ended the answer. ``compiling`` is the
-    seconds that the grammar took, none where it was kept from an earlier turn. ``endpoint`` is the name of what made
-    the reply, where somebody chose it. ``outside``: the engine wrote what isn't in the grammar that it was sent.
-    ``mode`` is how much of the catalogue was shown, and why; ``saved`` the prompt's tokens that this spared;
-    ``fetched`` the tools whose schemas were fetched.
+    that were carried out unseen, ``infos`` those of them about tools. ``stop`` is the client's stop text that ended
+    the answer. ``compiling`` is the seconds that the grammar took, none where it was kept from an earlier turn.
+    ``endpoint`` is the name of what made the reply, where somebody chose it. ``outside``: the engine wrote what isn't
+    in the grammar that it was sent. ``mode`` is how much of the catalogue was shown, and why; ``saved`` the prompt's
+    tokens that this spared; ``fetched`` the tools whose schemas were fetched.
     """
 
     completions: tuple[Completion, ...]

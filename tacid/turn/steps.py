@@ -99,7 +99,8 @@ async def sample(
                 _walk(walk, piece, tally)
                 yield piece.text
         return
-    async with aclosing(_Gated(endpoint, ids, sampling, tally, grammar.apart, opening).under(grammar.rules, grammar.text)) as texts:
+    gated = _Gated(endpoint, ids, sampling, tally, grammar.apart, opening)
+    async with aclosing(gated.under(grammar.rules, grammar.text)) as texts:
         async for one in texts:
             yield one
 

@@ -288,7 +288,13 @@ class TestDirect:
         stream = collect(client, "POST", CHAT, body("direct", stream=True))
         judge(
             stream,
-            ["one_role_first", "id_and_name_in_first_delta_only", "arguments_concat_to_json", "finish:tool_calls", "done_sentinel"],
+            [
+                "one_role_first",
+                "id_and_name_in_first_delta_only",
+                "arguments_concat_to_json",
+                "finish:tool_calls",
+                "done_sentinel",
+            ],
         )
 
 
@@ -344,7 +350,10 @@ class TestChoice:
     def test_anthropics_search_is_ours(self, engine: Scripted, client: httpx.Client) -> None:
         tools = [
             {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
-            *({"name": t.name, "description": t.description, "input_schema": t.parameters, "defer_loading": True} for t in TOOLS),
+            *(
+                {"name": t.name, "description": t.description, "input_schema": t.parameters, "defer_loading": True}
+                for t in TOOLS
+            ),
         ]
         engine.play(made("tool_4", x=1))
         asked_for = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "do 4"}], "tools": tools}
@@ -409,4 +418,3 @@ def test_a_real_engine_gives_valid_calls(mode: str, count: int, random_engine: E
                 name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
                 assert not validators.problems(name, arguments), dumps(arguments)
                 assert name in [tool.name for tool in tools]
-

@@ -105,7 +105,12 @@ class MessageStream:
                 return self._stop()
             case TurnResult():
                 self._ended = True
-                delta = _send("message_delta", delta=_end(event), usage={**_usage(event.usage), **usage_extras(event)}, **_marks(event))
+                delta = _send(
+                    "message_delta",
+                    delta=_end(event),
+                    usage={**_usage(event.usage), **usage_extras(event)},
+                    **_marks(event),
+                )
                 return self._stop() + delta + _send("message_stop")
 
     def _thought(self, text: str) -> bytes:
