@@ -201,15 +201,12 @@ class Deferring:
         if self.how.mode != "direct":
             return written
         seen = set(self.fetched)
-        ends = [one.at for one in begun[1:]] + [len(written)]
-        text, done = "", 0
-        for one, end in zip(begun, ends, strict=True):
-            start = written.rindex('{"tool":', 0, one.at)
-            text += written[done:start]
+        starts = [written.rindex('{"tool":', 0, one.at) for one in begun]
+        text = written[: starts[0]]
+        for one, start, end in zip(begun, starts, [*starts[1:], len(written)], strict=True):
             splice = "" if one.tool in seen or one.tool not in self.deferred else _splice(self.deferred[one.tool])
             seen.add(one.tool)
             text += with_splice(written[start:end], one.tool, splice)
-            done = end
         return text
 
     @property

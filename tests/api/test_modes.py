@@ -269,6 +269,11 @@ class TestDirect:
         assert len(answer["choices"][0]["message"]["tool_calls"]) == 3
         last = engine.sent[-1].prompt
         assert (last.count("hidden 1"), last.count("hidden 2")) == (1, 1)
+        assert [one["tool"] for one in json.loads(last.rpartition("assistant\n")[2] + "{}}]")] == [
+            "tool_1",
+            "tool_2",
+            "tool_1",
+        ]
         for earlier, later in zip(engine.sent, engine.sent[1:], strict=False):
             assert later.prompt.startswith(earlier.prompt)
 
