@@ -15,7 +15,7 @@ from tacid.api.modes import modes_of
 from tacid.catalogue import AUTO, Catalogue, Choice, load_catalogue
 from tacid.chat import Call, Message, Sampling, Say, SayDelta, Truncated
 from tacid.cli.console import emit, notice, say, tree, waiting, write
-from tacid.cli.options import IndexStyle, MaxHops, ToolMode, tools_flags
+from tacid.cli.options import HopsFlag, IndexFlag, ModeFlag, tools_flags
 from tacid.config import Config, load_config
 from tacid.endpoints.local import LocalEndpoint
 from tacid.endpoints.opening import open_first
@@ -55,9 +55,9 @@ def ask(
         float | None, typer.Option(min=0.0, max=5.0, help="0 is greedy; default: what the model's publisher advises.")
     ] = None,
     max_tokens: Annotated[int, typer.Option(min=1, max=32_768, help="The most tokens that are sampled.")] = 512,
-    tool_mode: ToolMode = None,
-    index: IndexStyle = None,
-    max_hops: MaxHops = None,
+    tool_mode: ModeFlag = None,
+    index: IndexFlag = None,
+    max_hops: HopsFlag = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of words.")] = False,
 ) -> None:
     """Ask once: the model calls one tool, or answers. The call can't be wrong in shape.

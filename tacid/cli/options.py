@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
-import click
 import typer
 
-from tacid.config import ToolsConfig
+from tacid.prompt.index import IndexStyle
+from tacid.turn.request import ToolMode
 
-
-def _choices(setting: str) -> click.Choice[str]:
-    return click.Choice(get_args(ToolsConfig.model_fields[setting].annotation))
-
-
-ToolMode = Annotated[
-    str | None,
+ModeFlag = Annotated[
+    ToolMode | None,
     typer.Option(
-        click_type=_choices("mode"),
+        "--tool-mode",
         help="What the prompt shows of the tools: every schema (full), an index and a schema when it is asked for "
         "(deferred) or when its tool is called (direct), or full while that fits (auto).",
     ),
 ]
-IndexStyle = Annotated[
-    str | None, typer.Option("--index", click_type=_choices("index"), help="What a line of the index says.")
-]
-MaxHops = Annotated[
-    int | None, typer.Option(min=0, max=16, help="Schemas and searches that one reply may ask for, unseen; default 3.")
+IndexFlag = Annotated[IndexStyle | None, typer.Option("--index", help="What a line of the index says.")]
+HopsFlag = Annotated[
+    int | None,
+    typer.Option(
+        "--max-hops", min=0, max=16, help="Schemas and searches that one reply may ask for, unseen; default 3."
+    ),
 ]
 
 
@@ -36,4 +32,4 @@ def tools_flags(mode: str | None, index: str | None, max_hops: int | None) -> di
     return {key: value for key, value in given.items() if value is not None}
 
 
-__all__ = ["IndexStyle", "MaxHops", "ToolMode", "tools_flags"]
+__all__ = ["HopsFlag", "IndexFlag", "ModeFlag", "tools_flags"]

@@ -17,7 +17,7 @@ from tacid.api.logs import attach, open_lines
 from tacid.api.server import Server, listen
 from tacid.api.service import Service
 from tacid.cli.console import notice
-from tacid.cli.options import IndexStyle, MaxHops, ToolMode, tools_flags
+from tacid.cli.options import HopsFlag, IndexFlag, ModeFlag, tools_flags
 from tacid.config import Config, load_config
 from tacid.metrics import Metrics
 
@@ -51,9 +51,9 @@ def serve(
     strict_tools: Annotated[
         bool | None, typer.Option("--strict-tools", help="Refuse a request with a tool that can't be offered.")
     ] = None,
-    tool_mode: ToolMode = None,
-    index: IndexStyle = None,
-    max_hops: MaxHops = None,
+    tool_mode: ModeFlag = None,
+    index: IndexFlag = None,
+    max_hops: HopsFlag = None,
     tool_metrics_out: Annotated[
         Path | None, typer.Option(help="A file that gets a JSON line for each request: mode, hops, tokens, outcome.")
     ] = None,

@@ -24,7 +24,7 @@ from tacid.prompt.index import IndexStyle, index_line, index_lines
 from tacid.prompt.segments import Prompt, Segment
 from tacid.prompt.shown import tool_line
 from tacid.prompt.words import INFO, SEARCH, Index
-from tacid.search import Search
+from tacid.search import search_of
 from tacid.turn.request import Fetched, Sparing, TurnRequest
 from tacid.turn.steps import Begun
 
@@ -177,7 +177,7 @@ class Deferring:
         return self._found(query if isinstance(query, str) else "")
 
     def _found(self, query: str) -> str:
-        names = Search(self.deferred.values()).find(query[:MAX_QUERY], FOUND)
+        names = search_of(self.deferred.values()).find(query[:MAX_QUERY], FOUND)
         if not names:
             return dumps({"error": "no tool was found by these words; try others"})
         return dumps([index_line(self.deferred[name], "signature") for name in names], shown=True)
