@@ -113,7 +113,7 @@ _LOCK = Lock()
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of a text as they are compared: humps and underscores split, endings gone, pairs where none are spaced."""
+    """The words of a text as they are compared: humps split, endings gone, pairs of letters where none are spaced."""
     for word in _WORD.findall(_HUMP.sub(" ", unicodedata.normalize("NFKC", text))):
         word = word.casefold()
         if _UNSPACED.search(word):

@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from tacid.api.accounts import Accounts
 from tacid.api.app import build
 from tacid.api.doors import UVICORN
 from tacid.api.logs import Lines
@@ -35,7 +36,8 @@ class Served:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._lines = Lines(self._log.fileno())
         self._marks = 0
-        app = build(config, self.service, self.metrics, log=self._lines)
+        self._accounts = Accounts(config.tools.metrics_out) if config.tools.metrics_out is not None else None
+        app = build(config, self.service, self.metrics, log=self._lines, accounts=self._accounts)
         app = wrap(app) if wrap is not None else app
         (self._socket,) = listen("127.0.0.1", 0)
         self.port = int(self._socket.getsockname()[1])
@@ -64,6 +66,8 @@ class Served:
         self._thread.join(20)
         assert not self._thread.is_alive()
         self._lines.close()
+        if self._accounts is not None:
+            self._accounts.close()
         self._log.close()
         self._socket.close()
 

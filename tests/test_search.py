@@ -18,7 +18,9 @@ def takes(**properties: Any) -> dict[str, Any]:
 
 TOOLS = [
     Tool("getWeatherForecast", "What the sky will do.", takes(city={"type": "string"}, days={"type": "integer"})),
-    Tool("HTTPRequest_send", "Sends a request to a server.", takes(url={"type": "string", "description": "An address"})),
+    Tool(
+        "HTTPRequest_send", "Sends a request to a server.", takes(url={"type": "string", "description": "An address"})
+    ),
     Tool("天気を調べる", "都市の天気予報を調べます。"),
     Tool("light_set", "Switches a lamp.", takes(room={"enum": ["kitchen", "attic"]})),
     Tool("disk_1_check", "Looks at a disk."),

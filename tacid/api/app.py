@@ -45,9 +45,18 @@ from tacid.metrics import CONTENT_TYPE, Metrics
 _MESSAGES = anthropic.MessagesWire()
 
 
-def build(config: Config, service: Service, metrics: Metrics, *, log: Lines, audit: Lines | None = None) -> ASGIApp:
+def build(
+    config: Config,
+    service: Service,
+    metrics: Metrics,
+    *,
+    log: Lines,
+    audit: Lines | None = None,
+    accounts: Lines | None = None,
+) -> ASGIApp:
     """The application behind its doors. Raises ``InputError`` where the file of keys can't be used."""
-    return guarded(create_app(service, metrics), config.server, metrics=metrics, log=log, audit=audit)
+    app = create_app(service, metrics)
+    return guarded(app, config.server, metrics=metrics, log=log, audit=audit, accounts=accounts)
 
 
 def create_app(service: Service, metrics: Metrics) -> FastAPI:

@@ -6,7 +6,7 @@ Plain ASGI (3.0): streams pass untouched, and a client that goes away is seen by
 - ``key``: the name of the key, or ``None``;
 - ``tacid``: a dict that the service fills: ``model`` (str), ``usage`` (`tacid.chat.Usage`), ``outcome`` (str),
   ``calls`` (a list of (`tacid.chat.Call`, whether it is valid)), ``error`` (a word or a sentence of ours),
-  ``left_out`` (names of tools that were not offered),
+  ``left_out`` (names of tools that were not offered), ``asked`` and ``turn`` (see `tacid.api.accounts`),
   ``contents`` (any JSON; logged only where server.log_contents allows it).
 """
 
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tacid.api.accounts import account
 from tacid.api.connection import Connection
 from tacid.api.faults import Fault, body_of, fault, fault_of, headers_of, rendered
 from tacid.api.keys import Keys, Networks, address, is_loopback
@@ -49,7 +50,15 @@ _LINGER_BYTES = 64 * 1024 * 1024
 _LINGER_SECONDS = 5.0
 
 
-def guarded(app: ASGIApp, config: ServerConfig, *, metrics: Metrics, log: Lines, audit: Lines | None = None) -> ASGIApp:
+def guarded(
+    app: ASGIApp,
+    config: ServerConfig,
+    *,
+    metrics: Metrics,
+    log: Lines,
+    audit: Lines | None = None,
+    accounts: Lines | None = None,
+) -> ASGIApp:
     """The app behind all doors. Raises ``InputError`` where the file of keys can't be used."""
     keys = Keys(config.keys) if config.keys is not None else None
     app = BodyDoor(app, most=config.max_body, timeout=config.body_timeout)
@@ -64,7 +73,9 @@ def guarded(app: ASGIApp, config: ServerConfig, *, metrics: Metrics, log: Lines,
             expose_headers=("retry-after",),
         )
     app = HostDoor(app, host=config.host, hosts=config.hosts, origins=config.origins)
-    return RequestLog(app, metrics=metrics, log=log, audit=audit or log, contents=config.log_contents)
+    return RequestLog(
+        app, metrics=metrics, log=log, audit=audit or log, accounts=accounts, contents=config.log_contents
+    )
 
 
 async def refuse(send: Send, fault: Fault, path: str, *, close: bool = False, more_body: bool = False) -> None:
@@ -86,8 +97,11 @@ def header(scope: Scope, name: bytes) -> list[bytes]:
 class RequestLog:
     """The outermost: writes a line for each request, and turns an error that nobody caught into an answer."""
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Lines, audit: Lines, contents: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, *, metrics: Metrics, log: Lines, audit: Lines, accounts: Lines | None, contents: bool
+    ) -> None:
         self._app = app
+        self._accounts = accounts
         self._metrics = metrics
         self._log = log
         self._audit = audit
@@ -180,6 +194,10 @@ class RequestLog:
         if self._contents and "contents" in about:
             record["contents"] = about["contents"]
         self._log.write(record)
+        asked, turn = about.get("asked"), about.get("turn")
+        if self._accounts is not None and isinstance(asked, dict):
+            told = turn if isinstance(turn, dict) else {}
+            self._accounts.write(account(scope["path"][:200], outcome, asked, told, usage or Usage()))
         calls = about.get("calls")
         for call, valid in calls if isinstance(calls, list) else []:
             self._audit.write(call_record(call, valid=valid, key=key, model=model, contents=self._contents))

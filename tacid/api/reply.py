@@ -17,7 +17,7 @@ from tacid.api import left_out, sse
 from tacid.api.events import Events
 from tacid.api.faults import fault_of
 from tacid.api.modes import with_mode
-from tacid.api.request import About, Beat, StreamEncoder, Wire, WireEvent
+from tacid.api.request import About, Beat, ChatRequest, StreamEncoder, Wire, WireEvent
 from tacid.api.service import Service, Who, told
 from tacid.config import ServerConfig
 from tacid.errors import RequestError
@@ -43,12 +43,18 @@ async def reply(request: Request, service: Service, wire: Wire) -> Response:
     """The response to a request for a reply in one protocol. Raises ``TacidError`` before anything is sent."""
     started = time.perf_counter()
     body = await json_body(request)
-    chat = with_mode(wire.parse(body, service.limits), body, request, service.config.tools)
+    chat = asked_of(request, wire.parse(body, service.limits), body, service)
     about = await about_of(request, service, chat.model, started)
     events = service.events(chat, who(request), started=started)
     if chat.stream:
         return await streamed(request, events, wire.stream(chat, about), wire.media_type, service.config.server)
     return await whole(request, events, lambda result: wire.whole(chat, about, result))
+
+
+def asked_of(request: Request, chat: ChatRequest, body: Mapping[str, Any], service: Service) -> ChatRequest:
+    """The request with the tool mode that it chooses, of which the account is told. Raises ``RequestError``."""
+    note(request, asked={"streamed": chat.stream, "tools_offered": len(chat.tools)})
+    return with_mode(chat, body, request, service.config.tools)
 
 
 async def json_body(request: Request) -> dict[str, Any]:

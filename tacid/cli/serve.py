@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacid.api.accounts import Accounts
 from tacid.api.app import build
 from tacid.api.keys import check_exposure
 from tacid.api.logs import attach, open_lines
@@ -98,18 +99,20 @@ def serve(
         )
     log = open_lines(None)
     audit = open_lines(settings.server.audit) if settings.server.audit is not None else None
+    accounts = Accounts(settings.tools.metrics_out) if settings.tools.metrics_out is not None else None
     try:
         attach(log, contents=settings.server.log_contents)
         metrics = Metrics()
         service = Service(settings, metrics)
-        app = build(settings, service, metrics, log=log, audit=audit)
+        app = build(settings, service, metrics, log=log, audit=audit, accounts=accounts)
         sockets = listen(settings.server.host, settings.server.port)
         server = _Server(app, service, settings)
         server.run(sockets)
     finally:
         log.close()
-        if audit is not None:
-            audit.close()
+        for lines in (audit, accounts):
+            if lines is not None:
+                lines.close()
     if server.interrupted:
         raise KeyboardInterrupt
 

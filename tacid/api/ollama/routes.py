@@ -16,12 +16,12 @@ from tacid.api import embeddings, ollama
 from tacid.api.described.ollama import REFUSED
 from tacid.api.faults import body_of, fault_of
 from tacid.api.messages import want_int
-from tacid.api.modes import with_mode
 from tacid.api.ollama import show
 from tacid.api.ollama.pull import Puller, parse_pull
 from tacid.api.reply import (
     LineStream,
     about_of,
+    asked_of,
     json_body,
     json_response,
     note,
@@ -89,7 +89,7 @@ def _add_reply(app: FastAPI, service: Service, path: str, wire: ollama.OllamaWir
             if raw.stream:
                 return await streamed(request, events, wire.stream(raw, about), wire.media_type, settings)
             return await whole(request, events, lambda result: wire.whole(raw, about, result))
-        chat = with_mode(wire.parse(asked, service.limits), asked, request, service.config.tools)
+        chat = asked_of(request, wire.parse(asked, service.limits), asked, service)
         about = await about_of(request, service, chat.model, started)
         await while_there(request, service.check_context(chat.extra.get("num_ctx")))
         keep = chat.extra.get("keep_alive")
