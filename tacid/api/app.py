@@ -19,6 +19,7 @@ from tacid.api.doors import guarded
 from tacid.api.faults import add_handlers, answer, body_of
 from tacid.api.logs import Lines
 from tacid.api.messages import want_str
+from tacid.api.modes import with_mode
 from tacid.api.ollama import routes as ollama_routes
 from tacid.api.openai.completions import CompletionStream, completion_body, parse_completion
 from tacid.api.openai.models import ModelEntry, find_model, model_body, models_body
@@ -193,6 +194,7 @@ def _add_anthropic(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/messages/count_tokens")
     async def count(request: Request) -> Response:
-        chat = anthropic.parse_count(await json_body(request), service.limits)
+        body = await json_body(request)
+        chat = with_mode(anthropic.parse_count(body, service.limits), body, request, service.config.tools)
         await about_of(request, service, chat.model, 0.0)
         return json_response(anthropic.counted(await while_there(request, service.count(chat, who(request)))))

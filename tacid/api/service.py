@@ -20,7 +20,7 @@ from tacid.api.left_out import refuse
 from tacid.api.modes import Sessions
 from tacid.api.refused import keep_refused
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
-from tacid.api.turn_request import TurnRequests, prompt_of
+from tacid.api.turn_request import TurnRequests
 from tacid.catalogue import Catalogue, load_catalogue
 from tacid.chat import Call, ReplyEvent, Say, SayDelta
 from tacid.config import Config
@@ -40,8 +40,7 @@ from tacid.grammar import Report
 from tacid.jsontext import quote
 from tacid.machine.protocol import FACTS_GET, PROPOSE_CHANGES
 from tacid.metrics import Metrics
-from tacid.turn.mode import run_local
-from tacid.turn.plan import plan_turn
+from tacid.turn.mode import count, run_local
 from tacid.turn.remote import run_remote
 from tacid.turn.request import TurnResult
 from tacid.turn.steps import Tally, sample
@@ -278,9 +277,7 @@ class Service:
     async def count(self, chat: ChatRequest, who: Who) -> int:
         """The tokens of the prompt that a request would have."""
         async with self.pool.visit(self.patience) as served:
-            turn = await self._requests.turn(chat, who.key, served)
-            plan = await plan_turn(turn)
-            return len(await served.endpoint.tokens(prompt_of(turn, plan.catalogue, served)))
+            return await count(served.endpoint, await self._requests.turn(chat, who.key, served))
 
     async def _again(
         self, work: Callable[[], AsyncGenerator[ReplyEvent | TurnResult, None]], *, streamed: bool

@@ -14,8 +14,6 @@ from tacid.config import Config
 from tacid.endpoints.backend import Served
 from tacid.errors import RequestError
 from tacid.jsontext import quote
-from tacid.prompt.render import render
-from tacid.prompt.segments import Prompt
 from tacid.turn.request import Fetched, TurnRequest
 
 
@@ -90,18 +88,4 @@ class TurnRequests:
         return replace(served.sampling, **changes, max_tokens=min(max_tokens or most, most))
 
 
-def prompt_of(turn: TurnRequest, catalogue: Catalogue, served: Served) -> Prompt:
-    """The prompt that a turn has on an engine of ours, before anything was thought."""
-    return render(
-        turn.messages,
-        catalogue=catalogue,
-        family=served.endpoint.family,
-        facts=turn.facts,
-        choice=turn.choice,
-        answer=turn.answer,
-        several=turn.max_calls > 1,
-        think=turn.think > 0,
-    )
-
-
-__all__ = ["TurnRequests", "prompt_of"]
+__all__ = ["TurnRequests"]

@@ -18,7 +18,7 @@ from tacid.prompt.segments import Prompt
 from tacid.turn.deferral import Deferring
 from tacid.turn.lookalikes import without_lookalikes
 from tacid.turn.loop import MAX_RETRIES, Spoken, run_turn
-from tacid.turn.plan import Plan
+from tacid.turn.plan import Plan, plan_turn
 from tacid.turn.request import TurnRequest, TurnResult
 from tacid.turn.steps import Begun, Tally, sample
 from tacid.turn.think import Thinker
@@ -38,6 +38,14 @@ async def run_deferring(endpoint: LocalEndpoint, deferring: Deferring) -> AsyncG
             yield event
 
 
+async def first_prompt(endpoint: LocalEndpoint, request: TurnRequest, deferring: Deferring | None = None) -> Prompt:
+    """The prompt that a turn begins with, before anything was thought. Raises what `plan_turn` raises."""
+    request = deferring.request if deferring is not None else request
+    plan = await plan_turn(request)
+    think = request.think > 0 and endpoint.family.thinking is not None
+    return await _LocalVoice(endpoint, deferring).prompt(plan, request.messages, think=think)
+
+
 class _LocalVoice:
     """Renders the prompt, lets the model think, and reads what is sampled under the grammar."""
 
@@ -55,11 +63,22 @@ class _LocalVoice:
         self, plan: Plan, messages: tuple[Message, ...], tally: Tally, *, think: bool
     ) -> AsyncGenerator[Spoken, None]:
         """One reply."""
-        endpoint, request = self._endpoint, plan.request
-        think = think and endpoint.family.thinking is not None
-        prompt = render(
+        think = think and self._endpoint.family.thinking is not None
+        prompt = await self.prompt(plan, messages, think=think)
+        ids = list(await self._endpoint.tokens(prompt))
+        try:
+            async with aclosing(self._sampled(plan, ids, tally, think=think)) as spoken:
+                async for one in spoken:
+                    yield one
+        except ContextExceeded as error:
+            raise await self._explained(error, plan, prompt, messages) from None
+
+    async def prompt(self, plan: Plan, messages: tuple[Message, ...], *, think: bool) -> Prompt:
+        """What the model reads before it replies to ``messages``."""
+        request = plan.request
+        return render(
             messages,
-            family=endpoint.family,
+            family=self._endpoint.family,
             facts=request.facts,
             choice=plan.choice,
             answer=request.answer,
@@ -67,13 +86,6 @@ class _LocalVoice:
             think=think,
             **await self._shown(plan),
         )
-        ids = list(await endpoint.tokens(prompt))
-        try:
-            async with aclosing(self._sampled(plan, ids, tally, think=think)) as spoken:
-                async for one in spoken:
-                    yield one
-        except ContextExceeded as error:
-            raise await self._explained(error, plan, prompt, messages) from None
 
     async def _shown(self, plan: Plan) -> dict[str, Any]:
         """The catalogue, and what stands in the prompt for schemas that aren't there: the same in all its replies."""
@@ -156,4 +168,4 @@ class _Splice:
         return self._deferring.narrowed(tool)
 
 
-__all__ = ["MAX_RETRIES", "run_deferring", "run_full"]
+__all__ = ["MAX_RETRIES", "first_prompt", "run_deferring", "run_full"]

@@ -14,7 +14,7 @@ from tacid.prompt.render import render
 from tacid.prompt.segments import Prompt, Segment
 from tacid.prompt.shown import tool_line
 from tacid.turn.deferral import Deferral, Deferring
-from tacid.turn.full import run_deferring, run_full
+from tacid.turn.full import first_prompt, run_deferring, run_full
 from tacid.turn.request import Sparing, TurnRequest, TurnResult
 
 
@@ -33,6 +33,13 @@ async def run_local(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGener
                 if deferring is not None:
                     event = replace(event, fetched=tuple(deferring.new), saved=await _saved(endpoint, deferring))
             yield event
+
+
+async def count(endpoint: LocalEndpoint, request: TurnRequest) -> int:
+    """The tokens of the prompt that a turn begins with. Raises what `run_local` raises."""
+    request, how, _ = await settle(endpoint, request)
+    deferring = await Deferring.begin(endpoint, request, how) if how is not None else None
+    return len(await endpoint.tokens(await first_prompt(endpoint, request, deferring)))
 
 
 async def settle(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[TurnRequest, Deferral | None, str]:
@@ -103,4 +110,4 @@ async def _tokens(endpoint: LocalEndpoint, tools: Iterable[Tool]) -> int:
     return len(await endpoint.tokens(Prompt((Segment("\n".join(map(tool_line, tools)), False),))))
 
 
-__all__ = ["run_local", "settle"]
+__all__ = ["count", "run_local", "settle"]

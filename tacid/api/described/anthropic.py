@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tacid.api.described.openai import ANY_SCHEMA, MODEL
 from tacid.api.described.parts import (
+    DEFERRED,
     DOORS,
     EVENTS,
     JSON,
@@ -11,6 +12,7 @@ from tacid.api.described.parts import (
     MODEL_SHOWN,
     REPLY,
     SCHEMA_SHOWN,
+    TOOL_MODES,
     TOOL_SHOWN,
     Route,
     either,
@@ -46,10 +48,15 @@ _COMMON = {
             "system": either(text(), _WORDS),
             "tools": listed(
                 thing(
-                    {"name": text(minLength=1), "input_schema": ANY_SCHEMA, **maybe({"description": text()})},
+                    {
+                        "name": text(minLength=1),
+                        "input_schema": ANY_SCHEMA,
+                        **maybe({"description": text(), **DEFERRED}),
+                    },
                     ("name", "input_schema"),
                 )
             ),
+            **TOOL_MODES,
             "tool_choice": either(
                 thing({"type": word("auto", "any", "none"), "disable_parallel_tool_use": flag()}, ("type",)),
                 thing({"type": word("tool"), "name": text(minLength=1)}, ("type", "name")),

@@ -13,6 +13,7 @@ from tacid.api.described.parts import (
     MODEL_SHOWN,
     PLAIN,
     REPLY,
+    TOOL_MODES,
     Route,
     Schema,
     either,
@@ -71,6 +72,7 @@ _CHAT = thing(
             {
                 "messages": listed(_MESSAGE, "None: the model is only loaded, or let go."),
                 "tools": listed(thing({"type": word("function"), "function": FUNCTION}, ("type", "function"))),
+                **TOOL_MODES,
                 **_COMMON,
             }
         ),

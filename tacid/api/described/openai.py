@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tacid.api.described.parts import (
+    DEFERRED,
     DOORS,
     ENGINE,
     EVENTS,
@@ -12,6 +13,7 @@ from tacid.api.described.parts import (
     MODEL_SHOWN,
     REPLY,
     SCHEMA_SHOWN,
+    TOOL_MODES,
     TOOL_SHOWN,
     Route,
     Schema,
@@ -38,12 +40,13 @@ FUNCTION = thing(
                 "description": text(),
                 "parameters": ANY_SCHEMA,
                 "strict": flag("Accepted; every call is held to its schema anyhow."),
+                **DEFERRED,
             }
         ),
     },
     ("name",),
 )
-_TOOL = thing({"type": word("function"), "function": FUNCTION}, ("type", "function"))
+_TOOL = thing({"type": word("function"), "function": FUNCTION, **maybe(DEFERRED)}, ("type", "function"))
 _NAMED = thing({"type": word("function"), "function": thing({"name": text()}, ("name",))}, ("type", "function"))
 _ALLOWED = thing(
     {
@@ -106,6 +109,7 @@ _CHAT = thing(
                 "grammar": text("GBNF of your own; not beside tools."),
                 "json_schema": ANY_SCHEMA,
                 "functions": listed(FUNCTION, "The older spelling of tools."),
+                **TOOL_MODES,
                 "function_call": either(word("none", "auto"), thing({"name": text()}, ("name",))),
                 "chat_template_kwargs": thing({"enable_thinking": flag()}),
                 **_STREAMING,
@@ -166,10 +170,16 @@ _RESPONSE = thing(
                 "store": flag("Kept unless false."),
                 "tools": listed(
                     thing(
-                        {"type": word("function"), "name": text(minLength=1), "parameters": ANY_SCHEMA},
+                        {
+                            "type": word("function"),
+                            "name": text(minLength=1),
+                            "parameters": ANY_SCHEMA,
+                            **maybe(DEFERRED),
+                        },
                         ("type", "name"),
                     )
                 ),
+                **TOOL_MODES,
                 "tool_choice": either(_MODES, thing({"type": word("function"), "name": text()}, ("type", "name"))),
                 "parallel_tool_calls": flag(),
                 "text": thing({"format": _TEXT_FORMAT}),

@@ -116,6 +116,14 @@ def maybe(properties: Mapping[str, Schema]) -> dict[str, Schema]:
     return {name: _or_null(schema) for name, schema in properties.items()}
 
 
+#: How much of the tools is shown, in requests of every protocol.
+TOOL_MODES = {
+    "tool_mode": word("full", "deferred", "direct", "auto"),
+    "tool_session": text("A name for the conversation, for which fetched schemas are remembered.", maxLength=256),
+}
+DEFERRED = {"defer_loading": flag("Its schema is shown only once it is needed.")}
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """One method of one path.
