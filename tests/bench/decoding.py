@@ -1,0 +1,122 @@
+"""Seconds a token under a grammar against free text, on one engine, both ways by turns.
+
+    python -m tests.bench.decoding [--model smollm2-135m-instruct] [--rounds 24]
+
+After one and the same short prompt: free text, calls of one of 20 tools, of 200, of 200 with each tool's arguments
+behind a gate, and lists of one enum of 5,000 values. Milliseconds a token are the engine's own (``predicted_ms``); with
+gates there are several requests a reply, so their wall time is told too. The ratio is of medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tacid.catalogue import Catalogue, Choice, Tool
+from tacid.config import load_config
+from tacid.endpoints.local import LocalEndpoint
+from tacid.endpoints.opening import open_endpoint
+from tacid.grammar import Grammar, compile_catalogue, compile_schema
+from tacid.prompt.segments import Prompt, Segment
+from tacid.turn.steps import Tally, sample
+from tests.bench.catalogue_time import tools
+
+#: Tokens of one reply, at most.
+LENGTH = 96
+PROMPT = "<|im_start|>user\nTell me everything that you know about lamps.<|im_end|>\n<|im_start|>assistant\n"
+
+
+@dataclass
+class Way:
+    """One way to sample, and what its replies took: milliseconds a token, the engine's own and by the clock."""
+
+    name: str
+    grammar: Grammar | None
+    engine: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+
+def numbered(count: int) -> Catalogue:
+    """So many tools: those of public servers, again and again with a number."""
+    known = tools()
+    return Catalogue(
+        tuple(
+            Tool(
+                f"{known[n % len(known)].name}_{n}", known[n % len(known)].description, known[n % len(known)].parameters
+            )
+            for n in range(count)
+        )
+    )
+
+
+def ways() -> list[Way]:
+    required: dict[str, Any] = {"choice": Choice("required")}
+    values = [f"unit-{number * 7919 % 100_003:06d}" for number in range(5000)]
+    many = {"type": "array", "items": {"enum": values}, "minItems": 20}
+    return [
+        Way("free", None),
+        Way("20 tools", compile_catalogue(numbered(20), **required)),
+        Way("200 tools", compile_catalogue(numbered(200), **required)),
+        Way("200 tools, each behind a gate", compile_catalogue(numbered(200), **required, apart=True)),
+        Way("enum of 5,000", compile_schema(many)),
+    ]
+
+
+async def measure(endpoint: LocalEndpoint, way: Way, seed: int, advised: Any) -> None:
+    """One reply."""
+    ids = list(await endpoint.tokens(Prompt((Segment(PROMPT, True),))))
+    tally = Tally()
+    settings = replace(advised, temperature=1.0, seed=seed, max_tokens=LENGTH)
+    begun: float | None = None
+    async for _ in sample(endpoint, ids, way.grammar, settings, tally):
+        begun = begun or time.perf_counter()
+    count = tally.timings["predicted_n"]
+    if begun is not None and count > 8:
+        way.engine.append(tally.timings["predicted_ms"] / count)
+        way.wall.append(1000 * (time.perf_counter() - begun) / count)
+
+
+async def run(model: str, rounds: int) -> list[Way]:
+    config = load_config()
+    config = config.model_copy(
+        update={
+            "model": config.model.model_copy(update={"name": model}),
+            "engine": config.engine.model_copy(update={"slots": 1, "context": 4096}),
+        }
+    )
+    found = ways()
+    async with open_endpoint(config) as opened:
+        for number in range(rounds + 1):
+            for way in found:
+                await measure(opened.endpoint, way, number, opened.sampling)
+            if not number:
+                for way in found:
+                    way.engine.clear()
+                    way.wall.clear()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="smollm2-135m-instruct")
+    parser.add_argument("--rounds", type=int, default=24)
+    arguments = parser.parse_args()
+    found = asyncio.run(run(arguments.model, arguments.rounds))
+    free = found[0]
+    print("| way | grammar bytes | replies | ms a token | against free | by the clock |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for way in found:
+        size = len(way.grammar.text) if way.grammar is not None else 0
+        own, wall = statistics.median(way.engine), statistics.median(way.wall)
+        print(
+            f"| {way.name} | {size:,} | {len(way.engine)} | {own:.2f} | {own / statistics.median(free.engine):.2f} | "
+            f"{wall / statistics.median(free.wall):.2f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
