@@ -30,6 +30,8 @@ from tacid.turn.steps import Begun
 
 #: Schemas that are kept in a prompt from earlier turns; of those that came later only the names are known.
 MAX_PINNED = 32
+#: Messages of the user for which a search stands in the prompt: up to twice as many.
+SEARCHED = 8
 #: Tools that one search finds, and characters of what is searched for.
 FOUND = 10
 MAX_QUERY = 2000
@@ -226,7 +228,9 @@ class Deferring:
         earlier: dict[int, list[str]] = {}
         for one in self.how.fetched:
             earlier.setdefault(min(one.after, len(messages)), []).append(one.name)
-        asks = max((index for index, one in enumerate(messages) if one.role == "user"), default=-1)
+        asks = [index for index, one in enumerate(messages) if one.role == "user"]
+        # Dropped in blocks, so that what the engine has read stays what it was for some turns.
+        asks = asks[max(0, (len(asks) - 1) // SEARCHED * SEARCHED - SEARCHED) :]
         for index, message in enumerate(messages):
             for name in (*earlier.get(index, ()), *(call.name for call in message.calls)):
                 if name not in self.deferred or name in self.fetched or len(self.fetched) >= MAX_PINNED:
@@ -235,8 +239,8 @@ class Deferring:
                 if self.index.fetch:
                     yield from _hop(INFO, {"name": name}, tool_line(self.deferred[name]), index)
             yield message
-            if index == asks and self.index.search:
-                # The first search is made for the model: what the user asks is the best query that there is.
+            if index in asks and self.index.search:
+                # A search is made for the model: what the user asks is the best query that there is.
                 query = message.content[:200]
                 yield from _hop(SEARCH, {"query": query}, self._found(message.content), index)
         for name in earlier.get(len(messages), ()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Literal
 from tacid.catalogue import Catalogue, Tool
 from tacid.chat import ReplyEvent
 from tacid.endpoints.local import LocalEndpoint
+from tacid.errors import EngineError
 from tacid.prompt.render import render
 from tacid.prompt.segments import Prompt, Segment
 from tacid.prompt.shown import tool_line
@@ -24,15 +26,24 @@ async def run_local(endpoint: LocalEndpoint, request: TurnRequest) -> AsyncGener
     Raises ``RequestError`` where the mode's own tools are called like one of the request's.
     """
     request, how, why = await settle(endpoint, request)
-    deferring = await Deferring.begin(endpoint, request, how) if how is not None else None
-    work = run_full(endpoint, request) if deferring is None else run_deferring(endpoint, deferring)
-    async with aclosing(work) as events:
-        async for event in events:
-            if isinstance(event, TurnResult):
-                event = replace(event, mode=how.mode if how is not None else "full", mode_why=why)
-                if deferring is not None:
-                    event = replace(event, fetched=tuple(deferring.new), saved=await _saved(endpoint, deferring))
-            yield event
+    if how is None:
+        async with aclosing(run_full(endpoint, request)) as events:
+            async for event in events:
+                yield replace(event, mode_why=why) if isinstance(event, TurnResult) else event
+        return
+    deferring = await Deferring.begin(endpoint, request, how)
+    # Beside the turn, since a tokenizer needs a while for what isn't read.
+    saved = asyncio.create_task(_saved(endpoint, deferring))
+    try:
+        async with aclosing(run_deferring(endpoint, deferring)) as events:
+            async for event in events:
+                if isinstance(event, TurnResult):
+                    fetched = tuple(deferring.new)
+                    event = replace(event, mode=how.mode, mode_why=why, fetched=fetched, saved=await saved)
+                yield event
+    finally:
+        saved.cancel()
+        await asyncio.wait({saved})
 
 
 async def count(endpoint: LocalEndpoint, request: TurnRequest) -> int:
@@ -99,15 +110,21 @@ async def _auto(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[Literal[
 
 
 async def _saved(endpoint: LocalEndpoint, deferring: Deferring) -> int:
-    """Tokens that the tools would have had in full, less those that they have in the index."""
+    """Tokens that the tools would have had in full, less those that they have in the index; 0 where nobody can tell."""
     index = deferring.index
     shown = "\n".join((*map(tool_line, index.whole), *index.lines))
-    text = Prompt((Segment(shown, False),))
-    return await _tokens(endpoint, deferring.asked.catalogue) - len(await endpoint.tokens(text))
+    try:
+        return await _tokens(endpoint, deferring.asked.catalogue) - await _count(endpoint, shown)
+    except EngineError:
+        return 0
 
 
 async def _tokens(endpoint: LocalEndpoint, tools: Iterable[Tool]) -> int:
-    return len(await endpoint.tokens(Prompt((Segment("\n".join(map(tool_line, tools)), False),))))
+    return await _count(endpoint, "\n".join(map(tool_line, tools)))
+
+
+async def _count(endpoint: LocalEndpoint, text: str) -> int:
+    return len(await endpoint.tokens(Prompt((Segment(text, False),))))
 
 
 __all__ = ["count", "run_local", "settle"]
