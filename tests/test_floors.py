@@ -22,6 +22,7 @@ FLOORS = {
     "patterns": 1,
     "schema": 2,
     "grammar": 2,
+    "search": 3,
     "prompt": 3,
     "reply": 3,
     "engine": 3,

@@ -43,7 +43,8 @@ def fit(text: str, limit: int) -> str:
     What is too long is cut between words where one is near, with an ellipsis; nothing is left where not even a
     character fits.
     """
-    shown, length, space = [], 0, 0
+    shown: list[str] = []
+    length = space = 0
     for char in " ".join(text.split()):
         piece = escape_char(char) if _escaped(char) else char
         if length + len(piece) > limit:
