@@ -135,8 +135,14 @@ def _stem(word: str) -> str:
 
 
 def _fields(tool: Tool) -> tuple[list[str], ...]:
-    said = " ".join(_arguments(tool.parameters, _DEPTH))
-    return words(tool.name), words(tool.description[:_MAX_DESCRIPTION]), words(said[:_MAX_ARGUMENTS])
+    said: list[str] = []
+    left = _MAX_ARGUMENTS
+    for text in _arguments(tool.parameters, _DEPTH):
+        if left <= 0:
+            break
+        said.append(text[:left])
+        left -= len(text) + 1
+    return words(tool.name), words(tool.description[:_MAX_DESCRIPTION]), words(" ".join(said))
 
 
 def _arguments(schema: Any, depth: int) -> Iterator[str]:
