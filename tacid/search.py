@@ -1,160 +1,192 @@
-"""Tools found by what they are for: BM25 over names, descriptions, names of parameters and values of their lists.
+"""Tools found by words: BM25 over their names, their descriptions and what is said of their arguments.
 
-Written here, since what packages of BM25 are for is large collections: they bring numpy, or weigh no fields.
-
->>> from tacid.catalogue import Tool
->>> Search([Tool("file_read", "Reads a file."), Tool("lamp_set", "Switches a lamp.")]).find("switch the lamps on", 1)
-['lamp_set']
+Own code, since the packages there are (rank-bm25, bm25s) want numpy, know no fields and split no names into words.
 """
 
 from __future__ import annotations
 
-import math
+import json
 import re
 import unicodedata
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
-from threading import Lock
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import pairwise
+from math import log
 from typing import Any
 
 from tacid.catalogue import Tool
-from tacid.grammar.content import content_key
+from tacid.errors import CatalogueError
+from tacid.grammar.content import Kept
 
-#: Characters of a question, and of a description, that are read; names of parameters of one tool.
+MAX_TOOLS = 10_000
+#: Characters that are looked at: of a query, of a tool's description, and of all that is said of its arguments.
 MAX_QUERY = 2000
-MAX_TEXT = 4096
-MAX_PARAMETERS = 256
-#: Values of one parameter's list that are read.
-MAX_VALUES = 64
-#: Levels of a schema at which parameters are looked for.
-MAX_DEPTH = 6
+_MAX_DESCRIPTION = 4096
+_MAX_ARGUMENTS = 16_384
+#: How deep arguments may nest.
+_DEPTH = 8
 
-#: Catalogues whose searches are kept.
-CACHED = 16
+#: How much a word counts in the name, the description and the arguments; how much less in a field that is longer than
+#: is usual; and how soon more of the same word adds nothing (BM25F: S. Robertson, H. Zaragoza, The Probabilistic
+#: Relevance Framework, 2009, section 3.6). ``python -m tests.bench.search_recall`` measures them.
+WEIGHTS = (2.0, 1.0, 0.5)
+B = 0.4
+K1 = 0.9
 
-#: How often a word counts by where it stands.
-_NAME, _DESCRIPTION, _PARAMETER, _INNER = 3.0, 2.0, 1.0, 0.5
-#: BM25's parameters: how soon more of a word says no more, and how much a long text is discounted.
-_K1, _B = 2.0, 0.5
-
-_SELECT = "select:"
-_WORD = re.compile(r"[^\W\d_]+|\d+")
+_SELECT = re.compile(r"\s*select:", re.IGNORECASE)
+_SELECTED = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*[^,\s])\s*(?:,|$)')
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+#: Where a word begins inside a name: ``toolName``, ``HTTPServer``.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-#: Scripts that set no spaces between words (Han, kana, Thai, Lao, Khmer, Myanmar).
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ers", "ed", "es", "er", "or", "s", "e", "y")
-#: Letters that are left of a word without its ending.
-_STEM = 3
+#: Scripts that set no spaces between words, or join what belongs apart: kana, Han, Hangul, Thai, Lao, Burmese, Khmer.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7ff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 class Search:
-    """The tools of one catalogue, ready to be searched. 10,000 tools are searched in some milliseconds."""
+    """What finds tools of one catalogue by words. Raises ``CatalogueError`` for more than `MAX_TOOLS`."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
-        self._names: list[str] = []
-        self._places: dict[str, list[tuple[int, float]]] = {}
-        sizes: list[float] = []
-        for number, tool in enumerate(tools):
-            self._names.append(tool.name)
-            weights: dict[str, float] = {}
-            for weight, text in _fields(tool):
-                for word, count in Counter(words(text)).items():
-                    # Numbers tell tools apart by their names; elsewhere they are examples and limits.
-                    if word.isdigit() and weight < _NAME:
-                        continue
-                    weights[word] = weights.get(word, 0) + weight * count
-            sizes.append(sum(weights.values()))
-            for word, size in weights.items():
-                self._places.setdefault(word, []).append((number, size))
-        mean = sum(sizes) / len(sizes) if sizes else 1.0
-        self._norms = [_K1 * (1 - _B + _B * size / mean) if mean else _K1 for size in sizes]
+        tools = tuple(tools)
+        if len(tools) > MAX_TOOLS:
+            raise CatalogueError(f"There are {len(tools):,} tools to be searched; the limit is {MAX_TOOLS:,}.")
+        self._names = [tool.name for tool in tools]
+        self._places = {name: place for place, name in enumerate(self._names)}
+        self._impacts = _impacts([_fields(tool) for tool in tools])
 
     def find(self, query: str, limit: int) -> list[str]:
-        """The names of at most ``limit`` tools that fit the query, best first; equals in the order of the catalogue.
+        """The names of at most ``limit`` tools that have a word of the query: best first, equal ones in order.
 
-        ``select:a,b`` gives exactly the tools of these names.
+        ``select:NAME,NAME`` gives exactly these tools, as far as there are any; a name may be a JSON string.
         """
         query = query[:MAX_QUERY]
-        if query.strip().startswith(_SELECT):
-            known = set(self._names)
-            named = [name.strip() for name in query.strip()[len(_SELECT) :].split(",")]
-            return [name for name in dict.fromkeys(named) if name in known][:limit]
-        scores: dict[int, float] = {}
+        if chosen := _SELECT.match(query):
+            return [name for name in _selected(query[chosen.end() :]) if name in self._places][: max(0, limit)]
+        scores: defaultdict[int, float] = defaultdict(float)
         for word in dict.fromkeys(words(query)):
-            places = self._places.get(word, ())
-            rarity = math.log(1 + (len(self._names) - len(places) + 0.5) / (len(places) + 0.5))
-            for number, weight in places:
-                scores[number] = scores.get(number, 0.0) + rarity * weight * (_K1 + 1) / (weight + self._norms[number])
-        best = sorted(scores, key=lambda number: (-scores[number], number))
-        return [self._names[number] for number in best[:limit]]
+            for place, impact in zip(*self._impacts.get(word, ((), ())), strict=True):
+                scores[place] += impact
+        best = nsmallest(limit, scores.items(), key=lambda item: (-item[1], item[0]))
+        return [self._names[place] for place, _ in best]
 
 
-def search_of(tools: Iterable[Tool]) -> Search:
-    """The search of these tools, kept from an earlier time where one says the same."""
-    tools = tuple(tools)
-    key = content_key([[tool.name, tool.description, tool.parameters] for tool in tools])
-    if key is None:
-        return Search(tools)
-    with _LOCK:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            return _KEPT[key]
-    search = Search(tools)
-    with _LOCK:
-        _KEPT[key] = search
-        if len(_KEPT) > CACHED:
-            _KEPT.popitem(last=False)
-    return search
+def search_of(tools: Sequence[Tool]) -> Search:
+    """The search over these tools, made once for all that say the same. Raises what `Search` raises."""
+    return _SEARCHES.of(tools, None, lambda: Search(tools))
 
 
-_KEPT: OrderedDict[bytes, Search] = OrderedDict()
-_LOCK = Lock()
+_SEARCHES: Kept[Search] = Kept(8)
 
 
-def words(text: str) -> Iterator[str]:
-    """The words of a text as they are compared: humps split, endings gone, pairs of letters where none are spaced."""
-    for word in _WORD.findall(_HUMP.sub(" ", unicodedata.normalize("NFKC", text))):
-        word = word.casefold()
-        if _UNSPACED.search(word):
-            yield from (word[at : at + 2] for at in range(max(1, len(word) - 1)))
-        else:
-            yield _stem(word)
+def _selected(text: str) -> Iterator[str]:
+    names = dict.fromkeys(found[1] for found in _SELECTED.finditer(text))
+    for name in names:
+        if name.startswith('"'):
+            try:
+                name = json.loads(name)
+            except ValueError:
+                continue
+        yield name
+
+
+def words(text: str) -> list[str]:
+    """The words of a text or a name, as they are compared: without case, accents and endings; pairs of characters in
+    scripts without spaces.
+    """
+    if text.isascii():
+        return [_stem(part.lower()) for word in _ASCII_WORD.findall(text) for part in _HUMP.split(word)]
+    text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+    spaced = "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in text)
+    found: list[str] = []
+    for word in spaced.split():
+        end = 0
+        for run in _UNSPACED.finditer(word):
+            found += _stems(word[end : run.start()])
+            found += _pairs(run[0])
+            end = run.end()
+        found += _stems(word[end:])
+    return found
+
+
+def _stems(word: str) -> list[str]:
+    humps = [0, *(at for at in range(1, len(word)) if word[at].isupper() and _begins(word, at)), len(word)]
+    return [_stem(word[start:end].casefold()) for start, end in pairwise(humps) if start < end]
+
+
+def _begins(word: str, at: int) -> bool:
+    """Whether a capital begins a word: what `_HUMP` finds, in any script."""
+    return not word[at - 1].isupper() or word[at + 1 : at + 2].islower()
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(max(1, len(run) - 1))]
 
 
 def _stem(word: str) -> str:
-    """A word without what its forms differ in; a coarse rule for English that others' words mostly pass unharmed."""
-    if not word.isascii():
-        return word
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _STEM and not word.endswith("ss"):
-            stem = word[: -len(ending)]
-            # "planned", "running": the doubled letter is the ending's.
-            return stem[:-1] if len(stem) > _STEM and stem[-1] == stem[-2] and stem[-1] not in "aeiouls" else stem
-    return word
+    """A word without the ending of an English plural; other endings are hardly worth it (docs/deferred.md)."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and len(word) > 3 and not word.endswith("ss") else word
 
 
-def _fields(tool: Tool) -> Iterator[tuple[float, str]]:
-    yield _NAME, tool.name
-    yield _DESCRIPTION, tool.description[:MAX_TEXT]
-    for name, told in islice(_parameters(tool.parameters, MAX_DEPTH), MAX_PARAMETERS):
-        yield _PARAMETER, name
-        yield _INNER, told[:MAX_TEXT]
+def _fields(tool: Tool) -> tuple[list[str], ...]:
+    said: list[str] = []
+    left = _MAX_ARGUMENTS
+    for text in _arguments(tool.parameters, _DEPTH):
+        if left <= 0:
+            break
+        said.append(text[:left])
+        left -= len(text) + 1
+    return words(tool.name), words(tool.description[:_MAX_DESCRIPTION]), words(" ".join(said))
 
 
-def _parameters(schema: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Names of parameters with what is said of them and the values that they may have, those within others too."""
+def _arguments(schema: Any, depth: int) -> Iterator[str]:
+    """What a schema says of its members, in any depth: names, descriptions, values."""
     if not isinstance(schema, Mapping) or depth <= 0:
         return
-    members = schema.get("properties")
-    for name, inner in members.items() if isinstance(members, Mapping) else ():
-        yield name, ""
-        yield from _parameters(inner, depth - 1)
-    yield from _parameters(schema.get("items"), depth - 1)
-    if depth < MAX_DEPTH:
-        values = schema.get("enum")
-        told = [schema.get("description"), *(values[:MAX_VALUES] if isinstance(values, list) else ())]
-        yield "", " ".join(one for one in told if isinstance(one, str))
+    for keyword in ("properties", "$defs", "definitions"):
+        if isinstance(members := schema.get(keyword), Mapping):
+            for name, member in members.items():
+                yield name
+                if isinstance(member, Mapping) and isinstance(text := member.get("description"), str):
+                    yield text
+                yield from _arguments(member, depth - 1)
+    yield from _arguments(schema.get("items"), depth - 1)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if isinstance(options := schema.get(keyword), list):
+            for option in options:
+                yield from _arguments(option, depth - 1)
+    values = schema.get("enum")
+    for value in [*(values if isinstance(values, list) else []), schema.get("const")]:
+        if isinstance(value, str):
+            yield value
 
 
-__all__ = ["Search", "search_of", "words"]
+def _impacts(tools: Sequence[tuple[list[str], ...]]) -> dict[str, tuple[array[int], array[float]]]:
+    """The places of the tools that have a word, and what it adds to the score of each."""
+    usual = [sum(len(fields[field]) for fields in tools) / max(1, len(tools)) or 1.0 for field in range(len(WEIGHTS))]
+    found: defaultdict[str, tuple[array[int], array[float]]] = defaultdict(lambda: (array("I"), array("f")))
+    for place, fields in enumerate(tools):
+        weighted: defaultdict[str, float] = defaultdict(float)
+        for field, weight, mean in zip(fields, WEIGHTS, usual, strict=True):
+            scale = weight / (1 - B + B * len(field) / mean)
+            for word, count in Counter(field).items():
+                weighted[word] += count * scale
+        for word, weight in weighted.items():
+            places, counts = found[word]
+            places.append(place)
+            counts.append(weight)
+    for places, counts in found.values():
+        rare = _idf(len(places), len(tools))
+        counts[:] = array("f", [rare * count / (K1 + count) for count in counts])
+    return dict(found)
+
+
+def _idf(having: int, of: int) -> float:
+    """How much a word says that so many of the tools have."""
+    return log(1 + (of - having + 0.5) / (having + 0.5))

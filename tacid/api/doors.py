@@ -6,7 +6,8 @@ Plain ASGI (3.0): streams pass untouched, and a client that goes away is seen by
 - ``key``: the name of the key, or ``None``;
 - ``tacid``: a dict that the service fills: ``model`` (str), ``usage`` (`tacid.chat.Usage`), ``outcome`` (str),
   ``calls`` (a list of (`tacid.chat.Call`, whether it is valid)), ``error`` (a word or a sentence of ours),
-  ``left_out`` (names of tools that were not offered), ``asked`` and ``turn`` (see `tacid.api.accounts`),
+  ``left_out`` (names of tools that were not offered), ``asked`` (``streamed``, ``tools_offered``) and
+  ``turn`` (a `TurnResult`), for the account,
   ``contents`` (any JSON; logged only where server.log_contents allows it).
 """
 
@@ -194,10 +195,10 @@ class RequestLog:
         if self._contents and "contents" in about:
             record["contents"] = about["contents"]
         self._log.write(record)
-        asked, turn = about.get("asked"), about.get("turn")
+        asked = about.get("asked")
         if self._accounts is not None and isinstance(asked, dict):
-            told = turn if isinstance(turn, dict) else {}
-            self._accounts.write(account(scope["path"][:200], outcome, asked, told, usage or Usage()))
+            told = account(scope["path"][:200], outcome, asked, about.get("turn"), usage)
+            self._accounts.write(told.to_json())
         calls = about.get("calls")
         for call, valid in calls if isinstance(calls, list) else []:
             self._audit.write(call_record(call, valid=valid, key=key, model=model, contents=self._contents))

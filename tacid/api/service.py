@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
-from tacid.api.accounts import turn_account
 from tacid.api.affinity import conversation, key_of
 from tacid.api.behind import PATIENCE, Behind, Stand
 from tacid.api.cards import ModelCard, card_of_served, unknown_card
@@ -431,7 +430,7 @@ def told(result: TurnResult) -> dict[str, Any]:
         "outcome": outcome,
         "endpoint": result.endpoint,
         "left_out": [tool.tool for tool in result.report.left_out],
-        "turn": turn_account(result),
+        "turn": result,
     }
 
 

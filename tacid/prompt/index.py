@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from tacid.catalogue import Tool
-from tacid.grammar.content import content_key
+from tacid.grammar.content import Kept
 from tacid.prompt.brief import first_sentence, fit, plain_name, short_type
 from tacid.schema.refs import Resolver
 
@@ -25,8 +24,7 @@ _MAX_ARGUMENT = 48
 _LEAST_SENTENCE = 12
 #: The part of a budget, after all names, that goes to lines in full before the next tools get their arguments.
 _FULL_SHARE = 0.5
-#: Indexes that are kept.
-_KEPT = 64
+_INDEXES: Kept[tuple[tuple[str, ...], int]] = Kept(64)
 
 
 def index_line(tool: Tool, style: IndexStyle) -> str:
@@ -59,35 +57,18 @@ def index_lines(
     Joined by line breaks they are at most ``budget_characters`` long. Earlier tools go before later ones: as many as
     half of what the names leave has room for get a line in full, the next ones ``name(args)``, the rest their name.
     """
-    key = content_key([[tool.name, tool.description, tool.parameters] for tool in tools])
-    lines, missing = _lines(_Tools(tools, key), style, budget_characters)
+    lines, missing = _INDEXES.of(tools, (style, budget_characters), lambda: _lines(tools, style, budget_characters))
     return list(lines), missing
 
 
-class _Tools:
-    """Tools that are equal where they say the same; what has no key is equal to itself alone."""
-
-    def __init__(self, tools: Sequence[Tool], key: bytes | None) -> None:
-        self.tools = tuple(tools)
-        self._key = id(self) if key is None else key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Tools) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
+def _lines(tools: Sequence[Tool], style: IndexStyle, budget: int | None) -> tuple[tuple[str, ...], int]:
+    chosen = _within(tools, style, budget)
+    return tuple(chosen[name] for name in sorted(chosen)), len(tools) - len(chosen)
 
 
-@lru_cache(maxsize=_KEPT)
-def _lines(of: _Tools, style: IndexStyle, budget: int | None) -> tuple[tuple[str, ...], int]:
+def _within(tools: Sequence[Tool], style: IndexStyle, budget: int | None) -> dict[str, str]:
     if budget is None:
-        chosen = {tool.name: index_line(tool, style) for tool in of.tools}
-    else:
-        chosen = _within(of.tools, style, budget)
-    return tuple(chosen[name] for name in sorted(chosen)), len(of.tools) - len(chosen)
-
-
-def _within(tools: Sequence[Tool], style: IndexStyle, budget: int) -> dict[str, str]:
+        return {tool.name: index_line(tool, style) for tool in tools}
     chosen: dict[str, str] = {}
     # Each line but the last has its line break.
     left = budget + 1

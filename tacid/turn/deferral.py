@@ -179,7 +179,7 @@ class Deferring:
         return self._found(query if isinstance(query, str) else "")
 
     def _found(self, query: str) -> str:
-        names = search_of(self.deferred.values()).find(query[:MAX_QUERY], FOUND)
+        names = search_of(tuple(self.deferred.values())).find(query[:MAX_QUERY], FOUND)
         if not names:
             return dumps({"error": "no tool was found by these words; try others"})
         return dumps([index_line(self.deferred[name], "signature") for name in names], shown=True)

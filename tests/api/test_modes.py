@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -269,11 +270,9 @@ class TestDirect:
         assert len(answer["choices"][0]["message"]["tool_calls"]) == 3
         last = engine.sent[-1].prompt
         assert (last.count("hidden 1"), last.count("hidden 2")) == (1, 1)
-        assert [one["tool"] for one in json.loads(last.rpartition("assistant\n")[2] + "{}}]")] == [
-            "tool_1",
-            "tool_2",
-            "tool_1",
-        ]
+        written = json.loads(last.rpartition("assistant\n")[2] + "}]")
+        assert [one["tool"] for one in written] == ["tool_1", "tool_2", "tool_1"]
+        assert ["parameters" in one for one in written] == [True, True, False]
         for earlier, later in zip(engine.sent, engine.sent[1:], strict=False):
             assert later.prompt.startswith(earlier.prompt)
 
@@ -423,3 +422,35 @@ def test_a_real_engine_gives_valid_calls(mode: str, count: int, random_engine: E
                 name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
                 assert not validators.problems(name, arguments), dumps(arguments)
                 assert name in [tool.name for tool in tools]
+
+
+def test_each_request_has_its_line_in_the_account(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with scripted() as engine:
+        config = before(engine, tools={"metrics_out": str(path)})
+        with serving(config) as server, httpx.Client(base_url=server.url, timeout=30) as client:
+            engine.play(fetch("tool_2"), made("tool_2", x=1), made("tool_1", x=1))
+            client.post(CHAT, json=body("deferred"))
+            read = sum(len(sent.ids) for sent in engine.sent)
+            client.post("/api/chat", json={**asked("/api/chat", TOOLS), "tool_mode": "direct", "stream": True})
+            client.post(CHAT, json=body("lazy"))
+            client.get("/health")
+            server.log()
+    first, second, third = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    assert first.pop("time")
+    assert first.pop("completion_tokens")
+    assert first.pop("saved_tokens") > 100
+    assert first == {
+        "endpoint": CHAT,
+        "outcome": "ok",
+        "streamed": False,
+        "mode": "deferred",
+        "why": "configured",
+        "hops": 1,
+        "prompt_tokens": read,
+        "cached_tokens": 0,
+        "tools_offered": 6,
+        "tools_called": ["tool_2"],
+    }
+    assert (second["streamed"], second["mode"], second["hops"]) == (True, "direct", 0)
+    assert (third["outcome"], third["mode"]) == ("refused", None)

@@ -28,7 +28,7 @@ from tacid.prompt.index import IndexStyle
 from tacid.schema.validate import Validators
 from tacid.turn.mode import run_local
 from tacid.turn.request import Modes, TurnRequest, TurnResult
-from tests.bench.search_recall import CATEGORIES, OTHERS, folder, rows
+from tests.bench.search_recall import data_folder, pool, rows
 
 #: Types of BFCL's schemas that are not JSON Schema's.
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None, "list": "array", "String": "string"}
@@ -50,8 +50,11 @@ class Cost:
 
 def tool(function: dict[str, Any]) -> Tool:
     """A function of BFCL's as a tool."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", function["name"])
-    return Tool(name, function["description"], _schema(function["parameters"]))
+    return _converted(Tool(function["name"], function["description"], function["parameters"]))
+
+
+def _converted(one: Tool) -> Tool:
+    return Tool(re.sub(r"[^A-Za-z0-9_-]", "_", one.name), one.description, _schema(one.parameters))
 
 
 def _schema(schema: Any) -> Any:
@@ -69,17 +72,16 @@ def _schema(schema: Any) -> Any:
 
 def catalogue(count: int) -> tuple[Catalogue, list[tuple[str, str]]]:
     """So many tools, and the questions that one of them serves, each with its name."""
-    asked = {tool(row["function"][0]).name: row for row in rows(folder() / "BFCL_v4_simple_python.json")}
-    pool: dict[str, Tool] = {}
-    for category in (*CATEGORIES, *OTHERS):
-        for row in rows(folder() / f"BFCL_v4_{category}.json"):
-            for function in row["function"]:
-                pool.setdefault(tool(function).name, tool(function))
-    order = sorted(pool)
+    folder = data_folder()
+    if folder is None:
+        raise SystemExit("bfcl-eval isn't installed: pip install --no-deps bfcl-eval")
+    asked = {tool(row["function"][0]).name: row for row in rows(folder / "BFCL_v4_simple_python.json")}
+    known = {one.name: one for one in map(_converted, pool(folder))}
+    order = sorted(known)
     random.Random(SEED).shuffle(order)
     chosen = sorted(order[:count])
     questions = [(asked[name]["question"][0][0]["content"], name) for name in order[:count] if name in asked]
-    return Catalogue(tuple(pool[name] for name in chosen)), questions
+    return Catalogue(tuple(known[name] for name in chosen)), questions
 
 
 async def costs(arguments: argparse.Namespace, mode: Any) -> list[Cost]:

@@ -1,99 +1,114 @@
-"""How often the tools that a question needs are among the first that a search finds.
+"""How well tools are found by words: ``python -m tests.bench.search_recall``.
 
-    python -m tests.bench.search_recall [--misses N]
+The pool are the functions of eleven single-turn categories of BFCL, one for each of 1,703 names: where several are called the
+same, the first stands. Each question of the eight categories that want calls of them (2,351) is asked as it is: what the user
+says, nothing else. recall@k of a question is the part of the distinct functions in its possible answer that are among the
+first k found; a row is the mean over the questions of a category, the last one over all questions. That the pool has other
+functions which would serve as well (a dozen tell the weather) counts against us.
 
-The pool is every function that eleven categories of BFCL know, one a name (the first that has it): 1,703. Each question
-of the eight categories with expected calls is searched for as it is. Recall@k is the mean over questions of the part of the expected functions, by
-name, that is among the first k. Needs ``bfcl-eval`` (``pip install --no-deps bfcl-eval``).
+Needs the data of ``bfcl-eval``: ``pip install --no-deps bfcl-eval``.
 """
 
 from __future__ import annotations
 
-import argparse
+import importlib.util
 import json
+import sys
 import time
-from importlib.util import find_spec
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacid.catalogue import Tool
 from tacid.search import Search
 
-CATEGORIES = (
-    "simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple", "live_parallel",
-    "live_parallel_multiple",
+ASKED = (
+    "simple_python", "multiple", "parallel", "parallel_multiple",
+    "live_simple", "live_multiple", "live_parallel", "live_parallel_multiple",
 )  # fmt: skip
-#: Categories whose functions are in the way too.
-OTHERS = ("irrelevance", "live_irrelevance", "live_relevance")
-DEPTHS = (1, 5, 10, 50)
-#: Goals of recall@5 and recall@50.
-GOALS = {5: 0.79, 50: 0.95}
+POOLED = (*ASKED, "irrelevance", "live_relevance", "live_irrelevance")
+FIRST = (1, 5, 10, 50)
 
 
-def folder() -> Path:
-    """Where the installed package keeps its data."""
-    spec = find_spec("bfcl_eval")
-    if spec is None or spec.origin is None:
-        raise SystemExit("bfcl-eval isn't installed: pip install --no-deps bfcl-eval")
-    return Path(spec.origin).parent / "data"
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and the names of the functions that answer it."""
+
+    text: str
+    gold: frozenset[str]
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+def data_folder() -> Path | None:
+    """Where the package has its data; nothing of it is imported."""
+    spec = importlib.util.find_spec("bfcl_eval")
+    return Path(spec.origin).parent / "data" if spec is not None and spec.origin is not None else None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--misses", type=int, default=0, help="show so many questions whose functions aren't found")
-    arguments = parser.parse_args()
-    questions: dict[str, list[tuple[str, set[str]]]] = {}
-    pool: dict[str, Tool] = {}
-    for category in CATEGORIES:
-        expected = {
-            row["id"]: {name for call in row["ground_truth"] for name in call}
-            for row in rows(folder() / "possible_answer" / f"BFCL_v4_{category}.json")
-        }
-        for row in rows(folder() / f"BFCL_v4_{category}.json"):
-            for function in row["function"]:
-                name = function["name"]
-                pool.setdefault(name, Tool(name, function["description"], function["parameters"]))
-            text = "\n".join(message["content"] for message in row["question"][0] if message["role"] == "user")
-            questions.setdefault(category, []).append((text, expected[row["id"]]))
-    for category in OTHERS:
-        for row in rows(folder() / f"BFCL_v4_{category}.json"):
-            for function in row["function"]:
-                name = function["name"]
-                pool.setdefault(name, Tool(name, function["description"], function["parameters"]))
-    begun = time.perf_counter()
-    search = Search(pool.values())
-    built = time.perf_counter() - begun
-    print(f"{len(pool):,} functions, {sum(map(len, questions.values())):,} questions")
-    print("| category | questions | " + " | ".join(f"recall@{depth}" for depth in DEPTHS) + " |")
-    print("| --- |" + " --- |" * (len(DEPTHS) + 1))
-    everything: list[dict[int, float]] = []
-    begun = time.perf_counter()
-    left = arguments.misses
-    for category, asked in questions.items():
-        found: list[dict[int, float]] = []
-        for text, wanted in asked:
-            best = search.find(text, DEPTHS[-1])
-            found.append({depth: len(wanted & set(best[:depth])) / len(wanted) for depth in DEPTHS})
-            if found[-1][50] < 1 and left > 0:
-                left -= 1
-                print(category, text[:200], wanted, best[:3])
+def rows(path: Path) -> Iterator[Any]:
+    """The JSON lines of a file."""
+    with path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def pool(folder: Path) -> list[Tool]:
+    """The functions, one for each name."""
+    found: dict[str, Tool] = {}
+    for category in POOLED:
+        for row in rows(folder / f"BFCL_v4_{category}.json"):
+            for one in row["function"]:
+                found.setdefault(one["name"], Tool(one["name"], one["description"], one["parameters"]))
+    return list(found.values())
+
+
+def questions(folder: Path, category: str) -> list[Question]:
+    """The questions of a category."""
+    answers = rows(folder / "possible_answer" / f"BFCL_v4_{category}.json")
+    gold = {row["id"]: frozenset(name for call in row["ground_truth"] for name in call) for row in answers}
+    return [
+        Question("\n".join(said["content"] for turn in row["question"] for said in turn if said["role"] == "user"), gold[row["id"]])
+        for row in rows(folder / f"BFCL_v4_{category}.json")
+    ]  # fmt: skip
+
+
+def recalls(search: Search, asked: Sequence[Question]) -> list[list[float]]:
+    """For each question, its recall at each of `FIRST`."""
+    found = [search.find(one.text, max(FIRST)) for one in asked]
+    return [
+        [len(one.gold & set(names[:first])) / len(one.gold) for first in FIRST]
+        for one, names in zip(asked, found, strict=True)
+    ]
+
+
+def told(name: str, found: Sequence[Sequence[float]]) -> str:
+    """A row of the table."""
+    means = (sum(values) / len(found) for values in zip(*found, strict=True))
+    return f"| {name} | {len(found):,} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
+
+
+def main() -> int:
+    """Measure and print."""
+    folder = data_folder()
+    if folder is None:
+        print("The package bfcl-eval is not installed; `pip install --no-deps bfcl-eval` is enough.", file=sys.stderr)
+        return 1
+    tools = pool(folder)
+    began = time.process_time()
+    search = Search(tools)
+    made = time.process_time() - began
+    print("| category | questions | " + " | ".join(f"recall@{first}" for first in FIRST) + " |")
+    print("| --- " * (2 + len(FIRST)) + "|")
+    everything: list[list[float]] = []
+    began = time.process_time()
+    for category in ASKED:
+        found = recalls(search, questions(folder, category))
+        print(told(category, found))
         everything += found
-        print(f"| {category} | {len(found):,} | " + " | ".join(_mean(found, depth) for depth in DEPTHS) + " |")
-    took = time.perf_counter() - begun
-    print(f"| all | {len(everything):,} | " + " | ".join(_mean(everything, depth) for depth in DEPTHS) + " |")
-    print(f"built in {1000 * built:.0f} ms; {1000 * took / len(everything):.2f} ms a question")
-    for depth, goal in GOALS.items():
-        reached = sum(one[depth] for one in everything) / len(everything)
-        print(f"recall@{depth} {'reaches' if reached >= goal else 'MISSES'} {goal}")
-
-
-def _mean(found: list[dict[int, float]], depth: int) -> str:
-    return f"{sum(one[depth] for one in found) / len(found):.3f}"
+    each = (time.process_time() - began) / len(everything)
+    print(told("all", everything))
+    print(f"\n{len(tools):,} tools: {made * 1e3:.0f} ms to read, {each * 1e3:.1f} ms a question")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
