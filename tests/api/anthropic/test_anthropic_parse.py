@@ -188,8 +188,6 @@ def test_content_that_can_not_be_read_is_named_by_its_place(content: Any, param:
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
         ({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{"}]}, "messages[1]"),
         ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0].type"),
-        ({"tools": [{"type": "tool_search_tool_regex_20251119", "name": "s"}]}, "tools[0].type"),
-        ({"tools": [TOOL, {**TOOL, "name": "b", "defer_loading": True}]}, "tools[1].defer_loading"),
         ({"tools": [TOOL, TOOL]}, "tools"),
         ({"tools": {}}, "tools"),
         ({"tool_choice": {"type": "sometimes"}}, "tool_choice.type"),
@@ -271,3 +269,23 @@ def test_any_message_is_read_or_refused(content: Any) -> None:
         for entry in (content, {"role": role, "content": content}, {"role": role, "content": [content]}):
             with contextlib.suppress(InputError):
                 parse(entry, user())
+
+
+USER = {"role": "user", "content": "x"}
+
+
+def test_tools_that_are_searched_for_are_marked_and_the_search_is_no_tool() -> None:
+    search = {"type": "tool_search_tool_regex_20251119", "name": "s"}
+    chat = parse_messages(
+        {"max_tokens": 9, "messages": [USER], "tools": [search, TOOL, {**TOOL, "name": "b", "defer_loading": True}]},
+        Limits(),
+    )
+    assert [tool.deferred for tool in chat.tools] == [False, True]
+    assert not chat.tools.left_out
+    searched = [
+        {"type": "server_tool_use", "id": "x", "name": "s", "input": {}},
+        {"type": "tool_search_tool_result", "tool_use_id": "x", "content": {}},
+        {"type": "text", "text": "Here."},
+    ]
+    messages = [USER, {"role": "assistant", "content": searched}, USER]
+    assert parse_messages({"max_tokens": 9, "messages": messages}, Limits()).messages[1].content == "Here."

@@ -144,7 +144,6 @@ def test_effort(effort: str | None, think: bool | None) -> None:
         ({"input": [{}]}, "input[0].id"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
         ({"tools": [{"type": "custom", "name": "a"}]}, "tools[0].type"),
-        ({"tools": [{**TOOL, "defer_loading": True}]}, "tools[0].defer_loading"),
         ({"tools": [TOOL], "tool_choice": {"type": "web_search"}}, "tool_choice.type"),
         ({"tools": [TOOL], "tool_choice": {"type": "function", "name": "b"}}, "tool_choice"),
         ({"tool_choice": "required"}, "tool_choice"),
