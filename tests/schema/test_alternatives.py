@@ -295,6 +295,9 @@ def test_what_speaks_of_members_alone_becomes_one_formula() -> None:
         "type": "object",
         "anyOf": [A, {"minimum": 1}],
     }
+    nullable = {"type": ["object", "null"], **A}
+    assert "anyOf" not in with_formulas({"type": "object", "anyOf": [nullable, B]})  # type: ignore[operator]
+    assert "anyOf" in with_formulas({"anyOf": [nullable, B]})  # type: ignore[operator]
     held = with_formulas({"type": "object", "dependentRequired": {"a": ["b"]}, "dependencies": {"a": B1, "c": ["b"]}})
     assert held["dependencies"] == {"a": B1}  # type: ignore[index]
     assert "dependentRequired" not in held  # type: ignore[operator]
