@@ -56,7 +56,7 @@ def with_formulas(schema: Mapping[str, Any]) -> Schema:
             found = join(found, {PRESENCE: formula} if other else {PRESENCE: formula, "type": "object"})
     whole = join(left, found)
     for part in kept_parts:
-        whole = join(whole, part)
+        whole = join(whole, {"allOf": [part]} if _sealed(part) else part)
     return whole
 
 
@@ -87,7 +87,7 @@ def _first_split(one: Mapping[str, Any], flat: Flat, lose: Lose, others: int) ->
             return _dependent(one, keyword, flat, lose, others)
     for keyword, alternatives in (("not", _negations), ("if", _conditions)):
         for part in applicators(one):
-            if keyword not in part:
+            if keyword not in part or _sealed(part):
                 continue
             left = _without(one, part)
             if keyword == "if" and any(word in one for word in UNEVALUATED):
@@ -142,7 +142,7 @@ def _dependent(one: Mapping[str, Any], keyword: str, flat: Flat, lose: Lose, oth
     inner = {"required": members[key]} if isinstance(members[key], list) else flat(members[key])
     without = join(left, {PRESENCE: negation(["key", key])})
     together = _joined(left, [join({"type": "object", "required": [key]}, inner)], opened=True)
-    return [without, *together] if without is not False else together
+    return [without, *together]
 
 
 def _joined(left: Mapping[str, Any], found: list[Schema], *, opened: bool) -> list[Schema]:
@@ -175,6 +175,11 @@ def _without(schema: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, An
         for keyword in part:
             left.pop(keyword, None)
     return left
+
+
+def _sealed(part: Mapping[str, Any]) -> bool:
+    """Whether a part of an ``allOf`` has ``unevaluated…``, which see nothing of what stands beside it."""
+    return any(keyword in part for keyword in UNEVALUATED)
 
 
 def _distinct(schemas: list[Schema]) -> list[Schema]:
@@ -223,7 +228,7 @@ def _turns_round(schema: Any) -> bool:
 
 def _unions(schema: Mapping[str, Any], part: Mapping[str, Any], flat: Flat, lose: Lose) -> list[Schema]:
     left = _without(schema, part)
-    if any(keyword in part for keyword in UNEVALUATED):
+    if _sealed(part):
         return [joined for one in expand(part, flat, lose) if (joined := join(left, one)) is not False]
     keyword = next(iter(part))
     branches = part[keyword]

@@ -27,7 +27,7 @@ POWERS = [
         ("", "-"),
         ("1", "1.0", "1.5", "2", "2.49", "2.5", "2.50", "2.51", "7.5", "9", "9.99"),
         [("e", f"{way}{size}") for way, sizes in (("-", (5, 6, 9, 10, 11, 99, 100, 323)), ("", (16, 17, 20, 99, 100, 307))) for size in sizes]
-        + [("E", "-7"), ("e", "-07"), ("e", "+16"), ("E", "+20"), ("e", "-05"), ("e", "-012")],
+        + [("E", "-7"), ("e", "-07"), ("e", "+16"), ("E", "+20"), ("e", "-05"), ("e", "-09"), ("e", "-012")],
     )
 ]  # fmt: skip
 
@@ -134,12 +134,32 @@ def test_the_least_number_above_0_and_an_exponent_with_zeros() -> None:
     for schema, admitted in (
         ({"minimum": 0}, True), ({"exclusiveMinimum": 0}, True), ({"maximum": 1e-300}, True), ({"maximum": 5e-324}, True),
         ({"exclusiveMaximum": 5e-324}, False), ({"maximum": 0}, False), ({"minimum": 1e-323}, False),
+        ({"minimum": 5e-324}, True), ({"exclusiveMinimum": 5e-324}, False),
     ):  # fmt: skip
         assert accepts(compile_schema({"type": "number", **schema}).rules, "5e-324") == admitted, schema
     rules = compile_schema({"type": "number", "minimum": 0, "maximum": 2e300}).rules
     assert not any(
         accepts(rules, text) for text in ("1e-012", "1e016", "1e+020", "0.5e20", "12e20", "1e5", "1e-4", "1e308")
     )
+
+
+@pytest.mark.parametrize(
+    ("schema", "inside", "outside"),
+    [
+        ({"minimum": 2e20}, ["9.9e20"], ["10e20", "0.2e21"]),
+        ({"minimum": 2.5e16, "maximum": 7.5e20}, ["5e19"], ["0.5e20", "50e18"]),
+        ({"maximum": 10**40 + 1}, [f"1.{1:040}e40"], [f"1.{2:040}e40"]),
+        ({"exclusiveMinimum": 2251799813685249}, ["2251799813685249.5", "2251799813685249.75"], ["2251799813685249.0"]),
+        ({"maximum": 5}, ["-0", "-0.0", "0"], ["-00", "00"]),
+    ],
+    ids=str,
+)
+def test_a_number_has_one_mantissa_and_all_its_digits(
+    schema: dict[str, Any], inside: list[str], outside: list[str]
+) -> None:
+    rules = compile_schema({"type": "number", **schema}).rules
+    assert [text for text in inside if not accepts(rules, text)] == []
+    assert [text for text in outside if accepts(rules, text)] == []
 
 
 LEAST = (None, -1005, -100, -99, -1, 0, 1, 9, 10, 11, 99, 100, 101, 109, 190, 199, 200, 555)
@@ -159,7 +179,7 @@ def test_every_integer_is_in_or_out_as_the_bounds_say(low: int | None) -> None:
 
 
 SIDES = (
-    *((None, None), (0, None), (None, 0), (1, None), (None, -1), (-7, None), (None, 7), (17, None), (None, -17)),
+    *((None, None), (0, None), (None, 0), (None, 1), (1, None), (None, -1), (-7, None), (None, 7), (17, None), (None, -17)),
     *((99, None), (100, None), (101, None), (0, 99999), (17, 12345), (-12345, -17), (-12345, 12345), (1000, 9999)),
 )
 
@@ -309,6 +329,34 @@ def test_few_multiples_are_listed(schema: dict[str, Any], texts: list[str]) -> N
         "-0",
     ]
     assert sorted(text for text in given if accepts(grammar.rules, text)) == sorted(texts)
+
+
+def test_as_many_multiples_as_are_listed() -> None:
+    for count, held in ((512, True), (513, False)):
+        grammar = compile_schema({"type": "number", "multipleOf": 0.5, "minimum": 0.5, "maximum": count / 2})
+        assert (not grammar.report.widenings) == held
+        assert accepts(grammar.rules, "0.75") != held
+        assert accepts(grammar.rules, str(count / 2).removesuffix(".0"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ({"type": "integer", "minimum": 17, "maximum": 12345}, "integer"),
+        ({"type": "number", "minimum": 0.25, "maximum": 17.5}, "number"),
+        ({"type": "integer", "multipleOf": 7}, "multiple"),
+        ({"type": "number", "multipleOf": 0.7}, "multiple"),
+        ({"type": "integer", "minimum": 10**60 // 9}, "digits"),
+        ({"type": "integer", "maximum": -(10**60) // 9}, "digits"),
+        ({"type": "number", "minimum": 10**60 // 9}, "digits"),
+    ],
+    ids=str,
+)
+def test_rules_are_named_after_what_they_hold(schema: dict[str, Any], name: str) -> None:
+    rules = compile_schema({"type": "object", "properties": {"a": schema, "b": schema}}).rules
+    stems = {rule.split("-")[0] for rule in rules}
+    assert name in stems
+    assert stems <= {"root", "obj", "m", "p", "q", "integer", "number", "multiple", "digits", "fraction", "unsigned"}
 
 
 def test_an_integer_that_is_a_multiple_of_a_fraction_is_one_of_its_numerator() -> None:

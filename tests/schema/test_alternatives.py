@@ -36,6 +36,7 @@ UNIONS: tuple[Any, ...] = (
     *({"anyOf": [{"not": TEXT}, {"minLength": 2}]}, {"anyOf": [{"if": TEXT, "then": {"minLength": 2}}]}, {"anyOf": [{"anyOf": [TEXT, WHOLE]}, {"type": "null"}]}),
     *({"anyOf": [WHOLE, {"minimum": 3}, {"multipleOf": 2}, {"const": 0.5}], "type": "number"}, {"anyOf": [TEXT, WHOLE], "not": {"const": 1}}),
     *({"allOf": [{"anyOf": [TEXT, WHOLE]}, {"anyOf": [{"minLength": 2}, {"minimum": 2}]}]},),
+    *({"anyOf": [{"if": {"const": 1}, "else": kind} for kind in (TEXT, {"type": "boolean"})]},),
 )  # fmt: skip
 UNEVALUATED: tuple[Any, ...] = (
     {"unevaluatedProperties": False, "properties": {"a": True}},
@@ -52,6 +53,11 @@ UNEVALUATED: tuple[Any, ...] = (
     {"allOf": [{"unevaluatedProperties": False, "properties": {"a": True}}], "properties": {"b": True}},
     {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1, B1]}], "minProperties": 2},
     {"allOf": [{"unevaluatedProperties": False, "properties": {"a": True}, "minimum": 1}, {"anyOf": [TEXT, A]}]},
+    {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1, B1]}], "properties": {"c": True}},
+    {"allOf": [{"unevaluatedProperties": WHOLE, "anyOf": [A1, B1]}], "properties": {"c": TEXT}},
+    {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1, B1]}], "anyOf": [{"properties": {"c": True}}, TEXT]},
+    {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1]}, {"unevaluatedProperties": False, "anyOf": [A1, B1]}]},
+    {"allOf": [{"unevaluatedProperties": False, "dependentSchemas": {"a": B1}, "properties": {"a": True}}]},
 )
 
 
@@ -130,6 +136,8 @@ def test_members_of_a_condition_leave_open_what_was_open_and_have_no_place_in_th
     )[0]
     assert refused[LATE] == ["z"]
     assert OPEN not in refused
+    met, *_ = alternatives({**schema, "properties": {"q": TEXT}}, split)[0]
+    assert met[LATE] == ["a"]
     late = {**schema, "properties": {"a": WHOLE, "q": TEXT}, LATE: ["a", "q"]}
     met, *_ = split(late, flattener().flat, [].append)
     assert sorted(met[LATE]) == ["a", "q"]
@@ -230,6 +238,14 @@ def test_as_many_alternatives_as_there_may_be() -> None:
         alternatives(_many(8), expand)
 
 
+def test_an_alternative_that_is_reached_in_many_ways_counts_once() -> None:
+    unions = [{"anyOf": [{"minLength": size}, {"minimum": size}]} for size in range(8, 0, -1)]
+    found, lost = alternatives({"allOf": unions}, expand)
+    assert lost == []
+    assert len(found) == 17
+    assert {"minLength": 8, "minimum": 3} in found
+
+
 def test_too_many_conditions_are_told_and_the_rest_still_holds() -> None:
     parts = [
         {"if": {"properties": {f"{i}": {"const": 1}}, "required": [f"{i}"]}, "then": {"properties": {f"x{i}": WHOLE}}}
@@ -279,6 +295,9 @@ def test_what_speaks_of_members_alone_becomes_one_formula() -> None:
         "type": "object",
         "anyOf": [A, {"minimum": 1}],
     }
+    nullable = {"type": ["object", "null"], **A}
+    assert "anyOf" not in with_formulas({"type": "object", "anyOf": [nullable, B]})  # type: ignore[operator]
+    assert "anyOf" in with_formulas({"anyOf": [nullable, B]})  # type: ignore[operator]
     held = with_formulas({"type": "object", "dependentRequired": {"a": ["b"]}, "dependencies": {"a": B1, "c": ["b"]}})
     assert held["dependencies"] == {"a": B1}  # type: ignore[index]
     assert "dependentRequired" not in held  # type: ignore[operator]

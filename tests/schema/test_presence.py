@@ -31,6 +31,7 @@ READABLE: tuple[Any, ...] = (
     *({"not": A}, {"not": {"type": "object"}}, {"not": {"not": A}}, {"not": {"anyOf": [A, B]}}, {"not": {**A, "type": "object"}}),
     *({"if": A, "then": B}, {"if": A, "then": B, "else": C}, {"if": A, "else": C}, {"if": A}, {"if": {"type": "object"}, "else": False}),
     *({"if": {**A, "type": "object"}, "then": B, "else": {"type": "object"}}, {"if": {"type": "object"}, "then": A}),
+    *({"if": A, "then": {"type": "object", **B}}, {"if": {"type": "object"}, "then": B, "else": {"type": "object"}}),
     *({PRESENCE: ["key", "a"]}, {PRESENCE: ["or", ["other", ["a"]], ["key", "a"]], "required": ["b"]}, {"then": A}, {"else": A, "required": ["b"]}),
     *({"anyOf": [{"allOf": [A, {"not": B}]}, {"oneOf": [B, C]}]},),
 )  # fmt: skip
