@@ -56,17 +56,33 @@ def _judged(package: Package, question: Question, calls: list[Called], **more: A
 CHECKED = [category.name for category in CATEGORIES if category.wants == "calls"]
 
 
+#: Answers that don't fit the functions that they are about; nobody can be right there.
+IMPOSSIBLE = {
+    "live_simple_106-63-0",
+    "live_simple_112-68-0",
+    "live_multiple_121-46-0",
+    "live_multiple_507-149-4",
+    "live_multiple_862-181-3",
+    "live_multiple_964-207-0",
+}
+#: Percent of the right calls of a category that the schemas of their tools don't admit.
+MISFITS = 5.0
+
+
 @pytest.mark.parametrize("category", CHECKED)
-def test_the_answer_itself_is_right(category: str, package: Package) -> None:
-    wrong = {}
+def test_the_answer_itself_is_right_and_can_be_written(category: str, package: Package) -> None:
+    wrong, misfits = {}, []
     count = len(package.questions(category))
     for index in range(0, count, max(1, count // 100)):
         question = _question(package, category, index)
-        item = _judged(package, question, _right(question))
-        if not item.right:
-            wrong[item.id] = item.why
-    # Some answers of the live categories don't fit the functions that they are about.
-    assert len(wrong) <= (0 if not category.startswith("live") else 8), wrong
+        if question.id not in IMPOSSIBLE:
+            item = _judged(package, question, _right(question))
+            if not item.right:
+                wrong[item.id] = item.why
+            if not item.valid:
+                misfits.append(item.id)
+    assert not wrong
+    assert len(misfits) <= count * MISFITS / 100, misfits
 
 
 @pytest.mark.parametrize("category", CHECKED)
