@@ -14,10 +14,12 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tacid.cli.console import err, notice, say
-from tacid.errors import InputError
+from tacid.errors import InputError, TacidError
+from tacid.evaluation.both import commands, sides, verdict_path
 from tacid.evaluation.categories import read_categories
 from tacid.evaluation.package import INSTALL
 from tacid.evaluation.parity import Outcome, Verdict, judge
+from tacid.evaluation.report import load_runs, page
 from tacid.evaluation.rows import Item, ToolMode, read_run
 from tacid.evaluation.session import Options
 from tacid.evaluation.summary import figures, summaries
@@ -33,6 +35,16 @@ CATEGORIES_HELP = "Categories of BFCL with commas between them; default: all ten
 Categories = Annotated[str | None, typer.Option(metavar="A,B", help=CATEGORIES_HELP)]
 Model = Annotated[
     str | None, typer.Option(help="Start a server with this model: a pin by name, or the path of a GGUF file.")
+]
+Engine = Annotated[
+    str | None, typer.Option(metavar="URL", help="Start a server before this engine that runs, http://host:port.")
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Ask this OpenAI endpoint, http://host:port/v1; its key: OPENAI_API_KEY."),
+]
+ModelName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model to ask for; default: the first that is served.")
 ]
 Tools = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A catalogue of tools that every question sees beside its own.")
@@ -57,16 +69,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be run, 
 def bfcl(
     out: Annotated[Path, typer.Option(metavar="FILE", help="The rows of the run, JSON lines; goes on where it was.")],
     model: Model = None,
-    engine: Annotated[
-        str | None, typer.Option(metavar="URL", help="Start a server before this engine that runs, http://host:port.")
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Ask this OpenAI endpoint, http://host:port/v1; its key: OPENAI_API_KEY."),
-    ] = None,
-    model_name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model to ask for; default: the first that is served.")
-    ] = None,
+    engine: Engine = None,
+    base_url: BaseUrl = None,
+    model_name: ModelName = None,
     tool_mode: Annotated[ToolMode, typer.Option(help="How the server is to offer the tools.")] = "full",
     categories: Categories = None,
     limit: Limit = None,
@@ -94,17 +99,26 @@ def bfcl(
         read_categories(categories), out, tool_mode, limit, seed, pool, tools, max_tokens, label, base_url, model_name,
         os.environ.get("OPENAI_API_KEY"), model, engine,
     )  # fmt: skip
-    if base_url is not None and (model is not None or engine is not None):
+    _check(options)
+    _ask(options, dry_run=dry_run)
+
+
+def _check(options: Options) -> None:
+    if options.base_url is not None and (options.model is not None or options.engine is not None):
         raise InputError("--base-url names what is asked, and nothing is started; leave out --model and --engine.")
+
+
+def _ask(options: Options, *, dry_run: bool) -> None:
+    """Do a run, or say what it would be."""
     package, chosen = options.prepare()
     for name in chosen.dropped:
-        notice(f"tacid: {tools} has a tool {name}, which a question brings too; the catalogue's is left out.")
+        notice(f"tacid: {options.tools} has a tool {name}, which a question brings too; the catalogue's is left out.")
     if dry_run:
         for name, count in chosen.counts.items():
             say(f"{name}: {count} items")
         say(
             f"{len(chosen.questions)} items, {len(chosen.pooled)} pooled tools before each one's own, "
-            f"mode {tool_mode}, asked of {options.target()}, rows to {out}; "
+            f"mode {options.tool_mode}, asked of {options.target()}, rows to {options.out}; "
             f"bfcl-eval {package.version}. Nothing was started."
         )
         return
@@ -181,9 +195,14 @@ def parity(
 
     Example: tacid eval parity --full full.jsonl --deferred deferred.jsonl --require-hop-stats
     """
+    raise typer.Exit(_judge(full, deferred, categories, require_hops=require_hop_stats, out=out))
+
+
+def _judge(full: Path, deferred: Path, categories: str | None, *, require_hops: bool, out: Path | None) -> int:
+    """Judge, show and write; the exit status."""
     try:
         wanted = read_categories(categories)
-        verdict = judge(read_run(full), read_run(deferred), wanted, require_hops=require_hop_stats)
+        verdict = judge(read_run(full), read_run(deferred), wanted, require_hops=require_hops)
     except InputError as error:
         # A gate that can't read its runs hasn't rejected anything.
         verdict = Verdict(Outcome.NOT_MEASURED, (str(error),))
@@ -193,8 +212,8 @@ def parity(
             out.write_text(json.dumps(verdict.document(), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             notice(f"tacid: the verdict could not be written to {out}: {error.strerror}.", style="red")
-            raise typer.Exit(Outcome.NOT_MEASURED.status) from None
-    raise typer.Exit(verdict.outcome.status)
+            return Outcome.NOT_MEASURED.status
+    return verdict.outcome.status
 
 
 def _show(verdict: Verdict) -> None:
@@ -217,6 +236,85 @@ def _show(verdict: Verdict) -> None:
     say(verdict.outcome.value, style="bold green" if good else "bold red")
     for reason in verdict.reasons:
         notice(f"tacid: {reason}", style="green" if good else "yellow")
+
+
+@app.command("run")
+def run(
+    out_dir: Annotated[Path, typer.Option(metavar="DIR", help="Where the rows of both runs and the verdict go.")],
+    model: Model = None,
+    engine: Engine = None,
+    base_url: BaseUrl = None,
+    model_name: ModelName = None,
+    tool_mode: Annotated[ToolMode, typer.Option(help="The mode that is judged beside full.")] = "deferred",
+    categories: Categories = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    pool: Pool = 0,
+    tools: Tools = None,
+    max_tokens: MaxTokens = 1024,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, and start nothing.")] = False,
+    confirm_heavy_run: Annotated[
+        bool, typer.Option("--confirm-heavy-run", help="Really do it: hours, on a small machine.")
+    ] = False,
+) -> None:
+    """Do both sides and the gate: full, the mode that is judged, and the verdict on it.
+
+    It does what the three commands do that --dry-run prints, one after the other, and goes on
+    where it was when it is started again. Without --confirm-heavy-run nothing is started.
+
+    Exit codes: those of tacid eval parity; 2 where it was not confirmed, or could not be done.
+
+    Example: tacid eval run --model qwen2.5-coder-1.5b-instruct --limit 50 --out-dir runs --dry-run
+    """
+    try:
+        options = Options(
+            read_categories(categories), out_dir, tool_mode, limit, seed, pool, tools, max_tokens, None, base_url,
+            model_name, os.environ.get("OPENAI_API_KEY"), model, engine,
+        )  # fmt: skip
+        _check(options)
+        status = _both(options, dry_run=dry_run, confirmed=confirm_heavy_run)
+    except TacidError as error:
+        # 1 would say that the mode was rejected.
+        notice(f"tacid: {error}", style="red")
+        status = Outcome.NOT_MEASURED.status
+    raise typer.Exit(status)
+
+
+def _both(options: Options, *, dry_run: bool, confirmed: bool) -> int:
+    """Both sides and the gate; ``out`` of the options is the directory. The exit status."""
+    mode, directory = options.tool_mode, options.out
+    if mode == "full":
+        raise InputError("--tool-mode full is the other side already; name the mode that is to be judged beside it.")
+    if dry_run:
+        for line in commands(options, mode, directory):
+            say(line)
+        return 0
+    if not confirmed:
+        raise InputError(
+            "nothing was started: two runs of BFCL take hours on a small machine; look at them with --dry-run, and "
+            "start them with --confirm-heavy-run."
+        )
+    full, other = sides(options, mode, directory)
+    for side in (full, other):
+        _ask(side, dry_run=False)
+    names = ",".join(category.name for category in options.categories)
+    return _judge(full.out, other.out, names, require_hops=mode == "deferred", out=verdict_path(mode, directory))
+
+
+@app.command("report")
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR|FILE…", help="Files of runs, or directories of them.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")],
+) -> None:
+    """Write a page with the modes side by side: accuracy, tokens, seconds and hops, by size of pool.
+
+    The page is one HTML file that fetches nothing. Its plots need the extra: pip install "tacid\\[eval]".
+
+    Example: tacid eval report runs --out page.html
+    """
+    text = page(load_runs(runs))
+    out.write_text(text, encoding="utf-8")
+    say(str(out))
 
 
 __all__ = ["app"]
