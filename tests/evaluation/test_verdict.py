@@ -56,7 +56,7 @@ def _judged(package: Package, question: Question, calls: list[Called], **more: A
 CHECKED = [category.name for category in CATEGORIES if category.wants == "calls"]
 
 
-#: Answers that don't fit the functions that they are about; nobody can be right there.
+#: Answers that don't fit the functions that they are about, or that `_filled` can't make a value of.
 IMPOSSIBLE = {
     "live_simple_106-63-0",
     "live_simple_112-68-0",
