@@ -30,9 +30,10 @@ FLOORS = {
     "machine": 4,
     "turn": 5,
     "api": 6,
-    "cli": 7,
-    "__main__": 8,
-    "__init__": 8,
+    "evaluation": 7,
+    "cli": 8,
+    "__main__": 9,
+    "__init__": 9,
 }
 
 #: Imports between packages of one floor, each with its reason.
