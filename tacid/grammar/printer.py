@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from string import hexdigits
 
 from tacid.errors import CompilerBug, GrammarError
 from tacid.grammar.limits import MAX_GRAMMAR_BYTES
@@ -192,7 +193,7 @@ def _literal(text: str) -> str:
         if '"' in text:
             text = text.replace('"', '\\"')
         return f'"{text}"'
-    return '"' + "".join([_LITERAL.get(char) or _shown(char) for char in text]) + '"'
+    return '"' + _joined([_LITERAL.get(char) or _shown(char) for char in text]) + '"'
 
 
 @lru_cache(maxsize=1024)
@@ -204,7 +205,15 @@ def _chars(node: Chars) -> str:
         parts.append(_class_char(low))
         if high > low:
             parts.append(("-" if high > low + 1 else "") + _class_char(high))
-    return ("[^" if node.negated else "[") + "".join(parts) + "]"
+    return ("[^" if node.negated else "[") + _joined(parts) + "]"
+
+
+def _joined(parts: list[str]) -> str:
+    """The parts as one; XGrammar takes all hexadecimal digits after ``\\x`` for the escape's, but four after ``\\u``."""
+    for index, after in enumerate(parts[1:]):
+        if after[0] in hexdigits and parts[index][-4:-2] == "\\x":
+            parts[index] = f"{parts[index][:-4]}\\u00{parts[index][-2:]}"
+    return "".join(parts)
 
 
 def _class_char(point: int) -> str:

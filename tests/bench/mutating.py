@@ -28,6 +28,8 @@ import mutmut.mutation.trampoline as trampoline
 import pytest
 from mutmut.mutation.file_mutation import mutate_file_contents
 
+from tacid import deadline
+
 ROOT = Path(__file__).parents[2]
 #: Drawn examples of a random test that has no number of its own.
 _EXAMPLES = 60
@@ -35,6 +37,8 @@ _EXAMPLES = 60
 _MOST_SECONDS = 2.5
 #: Seconds of the processor that a test has beyond three times what it needs with no mutant, bytes that it may hold.
 _SECONDS, _BYTES = 3, 4 << 30
+#: How many times as long a call takes that chooses a variant of a function.
+_SLOWER = 4
 _LITERAL = re.compile(r'"[^"]*"')
 #: How a mutant's process ends: all its tests passed, one failed, or (by a signal) one never ended.
 PASSED, FAILED = 0, 1
@@ -224,6 +228,8 @@ def _forked(work: Callable[[], int]) -> int:
     try:
         # What chooses a variant of a function stands on the stack twice for each call of it.
         sys.setrecursionlimit(4 * sys.getrecursionlimit())
+        # And each call takes several times as long, which the compiler's own deadline isn't to count.
+        deadline.thread_time = lambda: time.thread_time() / _SLOWER
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for number in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)

@@ -22,6 +22,7 @@ LOWER = Chars(((0x61, 0x7A),))
     [
         (Lit('say "x\\y"'), '"say \\"x\\\\y\\""'),
         (Lit("\n\r\t\x01\x7f"), '"\\n\\r\\t\\x01\\x7F"'),
+        (Lit("\nab\x7f0\x01g\\x41b"), '"\\nab\\u007F0\\x01g\\\\x41b"'),
         (Lit("é😀"), '"é😀"'),
         (Lit("\u200b\u2028\U000e0001"), '"\\u200B\\u2028\\U000E0001"'),
         (Lit(""), '""'),
@@ -31,6 +32,7 @@ LOWER = Chars(((0x61, 0x7A),))
         (Chars(((0x61, 0x61), (0x7A, 0x7A))), "[az]"),
         (Chars(((0x61, 0x62),)), "[ab]"),
         (Chars(((0x2D, 0x2D), (0x5B, 0x5E))), "[\\x2D\\[-\\x5E]"),
+        (Chars(((0x2D, 0x2D), (0x30, 0x39), (0x5B, 0x5E), (0x61, 0x66))), "[\\u002D0-9\\[-\\u005Ea-f]"),
         (Chars(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)), negated=True), '[^\\x00-\\x1F"\\\\]'),
         (Chars(((0xE9, 0xE9), (0x4E00, 0x9FFF), (0x1F600, 0x1F64F))), "[\\xE9\\u4E00-\\u9FFF\\U0001F600-\\U0001F64F]"),
         (Chars((), negated=True), "."),
