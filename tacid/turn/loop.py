@@ -193,6 +193,7 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
     hold = plan.says_held
     listing = False
     identity = ""
+    hidden: Call | None = None
     async with aclosing(spoken):
         async for event in spoken:
             if isinstance(event, (ThinkDelta, Think)):
@@ -219,6 +220,14 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
                     identity = _identity()
                     reply.held += [CallStart(event.name, identity), CallDelta(event.text)]
                 event, identity = replace(event, id=identity), ""
+                if listing and event.name in plan.request.execute:
+                    # Never held to a grammar of ours, which lets none stand in a list.
+                    reply.held.clear()
+                    hidden = hidden or event
+                    continue
+            elif isinstance(event, Truncated) and event.name in plan.request.execute:
+                reply.held.clear()
+                event = Truncated(event.raw)
             wrong = plan.problems(event)
             reply.completions.append(event)
             if listing and isinstance(event, Call):
@@ -234,6 +243,10 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
             for held in reply.release():
                 yield held
             yield event
+    if hidden is not None and not reply.completions:
+        # Nothing but calls that are answered here: the first of them counts.
+        reply.completions.append(hidden)
+        reply.wrong = plan.problems(hidden)
 
 
 def _identity() -> str:

@@ -57,7 +57,9 @@ class Plan:
         """A new reader of a reply."""
         if not len(self.catalogue):
             return TextReader()
-        return ReplyReader([tool.name for tool in self.catalogue], value=self.request.answer is not None)
+        # Those that are no longer offered too: what an engine without grammars writes of them is a call, not words.
+        names = [*(tool.name for tool in self.catalogue), *self.request.execute]
+        return ReplyReader(names, value=self.request.answer is not None)
 
     @property
     def says_held(self) -> bool:
