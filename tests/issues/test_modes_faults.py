@@ -60,10 +60,8 @@ def test_an_engine_without_grammars_shows_no_client_our_own_tools(
         engine.play(endless={"raw": raw})
         answer = client.post(path, json={**asked(path, TOOLS), "tool_mode": "deferred", "stream": stream})
         if CALL in raw:
-            assert answer.text.count("tool_1") >= 1
-            assert answer.status_code == 200
-        if "error" not in answer.text:
+            assert "tool_1" in answer.text
             assert INFO not in answer.text.replace("get_tool_info_hops", "")
         else:
-            # What is told of an engine that goes on so to the end is no call.
+            # An engine that goes on so to the end is an error, which is no call.
             assert "arguments that don't fit, twice" in answer.text
