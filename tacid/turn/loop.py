@@ -63,7 +63,7 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
     Raises ``CallInvalid`` where that fails too and isn't to be handed on with a mark, ``CatalogueError`` where no
     tool is left to choose from, and ``EngineError``.
     """
-    plan = await plan_turn(request, held=voice.held)
+    plan = await plan_turn(request, without=request.withheld, held=voice.held)
     if request.on_report is not None:
         request.on_report(plan.report)
     tally = Tally()
@@ -290,7 +290,7 @@ async def _after_hop(request: TurnRequest, plan: Plan, hops: int, voice: Voice) 
         choice = AUTO
     meta = request.meta.names if request.meta is not None else frozenset[str]()
     without = ours - meta if hops >= request.max_hops else frozenset[str]()
-    without |= request.meta.withheld() if request.meta is not None else frozenset[str]()
+    without |= request.withheld
     if without == _withheld(plan) and choice == plan.choice:
         return plan
     return await plan_turn(request, without=without, choice=choice, held=voice.held)

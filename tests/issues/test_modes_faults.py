@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tacid.catalogue import Tool
+from tacid.errors import CatalogueError
 from tacid.prompt.words import INFO
 from tests.api.scripted import Scripted, before, scripted
-from tests.api.test_modes import SURFACES, TOOLS, fetch
-from tests.api.test_server_cases import asked
-from tests.serving import serving
+from tests.api.test_modes import OFFERED, SURFACES, TOOLS, body, called, fetch, made
+from tests.api.test_server_cases import CHAT, asked, function
+from tests.serving import Served, serving
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +71,76 @@ def test_an_engine_without_grammars_shows_no_client_our_own_tools(
         else:
             # An engine that goes on so to the end is an error, which is no call.
             assert "arguments that don't fit, twice" in answer.text
+
+
+BAD = Tool("bad", "Has no call.", {"type": "object", "properties": {"x": False}, "required": ["x"]})
+WIDE = Tool(
+    "wide",
+    "Wide.",
+    {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}},
+        "required": ["a"],
+    },
+)
+
+
+def history(*names: str) -> list[dict[str, Any]]:
+    """A conversation in which these tools were called."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "a"}]
+    for number, name in enumerate(names):
+        function_ = {"name": name, "arguments": '{"x":1}'}
+        messages += [
+            {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": function_}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "r"},
+        ]
+    return messages
+
+
+def test_a_tool_without_a_call_may_stand_in_the_history(engine: Scripted, client: httpx.Client) -> None:
+    engine.play(made("tool_3", x=1))
+    tools = [function(tool) for tool in (*TOOLS, BAD)]
+    answer = client.post(CHAT, json=body("direct", tools=tools, messages=history("bad")))
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("mode", ["full", "deferred", "direct"])
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_where_no_tool_has_a_call_the_request_is_refused(
+    mode: str, choice: str, engine: Scripted, client: httpx.Client
+) -> None:
+    engine.play(endless={"say": "hm"})
+    tools = [function(tool) for tool in (BAD, replace(BAD, name="worse"))]
+    assert client.post(CHAT, json=body(mode, tools=tools, tool_choice=choice)).status_code == 400
+
+
+def test_a_turn_without_hops_has_none_from_the_start(engine: Scripted, client: httpx.Client) -> None:
+    engine.play(made("tool_1", x=1))
+    client.post(CHAT, json=body("deferred", tools=OFFERED[:2], messages=history("tool_0", "tool_1")))
+    # All that could be asked for is there already.
+    assert "get_tool" not in (engine.sent[0].grammar or "")
+    config = before(engine, tools={"mode": "deferred", "max_hops": 0})
+    with serving(config) as server, httpx.Client(base_url=server.url, timeout=30) as one:
+        engine.play(made("tool_3", x=1))
+        one.post(CHAT, json=body())
+        assert "get_tool" not in (engine.sent[0].grammar or "")
+
+
+@pytest.mark.parametrize("mode", ["full", "deferred", "direct"])
+def test_the_prompt_of_a_retry_begins_with_the_one_before(mode: str, engine: Scripted, client: httpx.Client) -> None:
+    first = [fetch("wide")] if mode == "deferred" else []
+    engine.play(*first, made("wide", a=[1, 1]), made("wide", a=[1, 2]))
+    answer = client.post(CHAT, json=body(mode, tools=[function(tool) for tool in (*TOOLS, WIDE)]))
+    assert called(CHAT, answer.json()) == ("wide", {"a": [1, 2]})
+    for earlier, later in pairwise(engine.sent):
+        assert later.prompt.startswith(earlier.prompt)
+
+
+def test_the_servers_own_tools_are_not_called_like_ours(engine: Scripted, tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([function(Tool(INFO, "d")), *OFFERED]), encoding="utf-8")
+    for tools in ({"mode": "deferred"}, {"mode": "auto", "instead": "deferred"}):
+        with pytest.raises(CatalogueError, match=INFO):
+            Served(before(engine, tools=tools, server={"tools": str(path)}))
+    with serving(before(engine, server={"tools": str(path)})):
+        pass
