@@ -144,3 +144,13 @@ def test_the_servers_own_tools_are_not_called_like_ours(engine: Scripted, tmp_pa
             Served(before(engine, tools=tools, server={"tools": str(path)}))
     with serving(before(engine, server={"tools": str(path)})):
         pass
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_hop_that_left_its_grammar_doesnt_end_the_next_reply(
+    stream: bool, engine: Scripted, client: httpx.Client
+) -> None:
+    engine.play(fetch("no such tool"), made("tool_3", x=1))
+    answer = client.post(CHAT, json=body("deferred", stream=stream))
+    assert "tool_calls" in answer.text
+    assert "length" not in answer.text
