@@ -36,7 +36,8 @@ B = 0.4
 K1 = 0.9
 
 _SELECT = re.compile(r"\s*select:", re.IGNORECASE)
-_SELECTED = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*[^,\s])\s*(?:,|$)')
+#: Spaces are taken for good: given back, each one would be tried again from every place.
+_SELECTED = re.compile(r'\s*+("(?:[^"\\]|\\.)*"|[^,]*[^,\s])\s*(?:,|$)')
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 #: Where a word begins inside a name: ``toolName``, ``HTTPServer``.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -167,3 +167,11 @@ def test_a_search_is_made_once_for_all_catalogues_that_say_the_same() -> None:
     assert search_of(tools()) is search_of(tools())
     assert search_of(tools()) is not search_of(tools("Writes."))
     assert search_of(tools()).find("reads", 5) == ["one"]
+
+
+@pytest.mark.parametrize("text", [" " * 1990, " " * 1990 + ",", "a" + " " * 1990, '"' * 1990, '"\\' * 990, " ," * 990])
+def test_a_selection_of_nothing_takes_no_time(text: str) -> None:
+    search = Search([Tool("a", "b")])
+    started = time.perf_counter()
+    search.find("select:" + text, 10)
+    assert time.perf_counter() - started < 1

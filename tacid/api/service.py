@@ -39,6 +39,7 @@ from tacid.grammar import Report
 from tacid.jsontext import quote
 from tacid.machine.protocol import FACTS_GET, PROPOSE_CHANGES
 from tacid.metrics import Metrics
+from tacid.prompt.words import INFO
 from tacid.turn.mode import count, run_local
 from tacid.turn.remote import run_remote
 from tacid.turn.request import TurnResult
@@ -76,6 +77,10 @@ class Service:
             raise CatalogueError(
                 f"The tool {quote(taken[0], shown=True)} of {server.tools} is called like one that machine.offer adds; "
                 "rename it."
+            )
+        if INFO in self.own and "deferred" in (config.tools.mode, config.tools.instead):
+            raise CatalogueError(
+                f'The tool "{INFO}" of {server.tools} is called like one that the tool mode "deferred" adds; rename it.'
             )
         self.limits = Limits(
             server.max_messages,

@@ -6,7 +6,7 @@ begun, as soon as the name is certain. The grammar holds every schema in both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -127,6 +127,7 @@ class Deferring:
             self.index = replace(self.index, whole=whole)
         if gone := self.deferred.keys() & names:
             self.deferred = {name: tool for name, tool in self.deferred.items() if name not in gone}
+            self.fetched = {name: None for name in self.fetched if name not in gone}
             lines, missing = await _lines(endpoint, tuple(self.deferred.values()), self.how)
             self.index = replace(self.index, lines=tuple(lines), missing=missing)
 
@@ -210,6 +211,11 @@ class Deferring:
             seen.add(one.tool)
             text += with_splice(written[start:end], one.tool, splice)
         return text
+
+    def keep(self, begun: Iterable[str]) -> None:
+        """Leave the schemas of these calls where they are, should the reply be told to be made again."""
+        if self.how.mode == "direct":
+            self.fetched.update((name, None) for name in begun if name in self.deferred)
 
     @property
     def splices(self) -> dict[str, str]:

@@ -41,7 +41,7 @@ async def run_deferring(endpoint: LocalEndpoint, deferring: Deferring) -> AsyncG
 async def first_prompt(endpoint: LocalEndpoint, request: TurnRequest, deferring: Deferring | None = None) -> Prompt:
     """The prompt that a turn begins with, before anything was thought. Raises what `plan_turn` raises."""
     request = deferring.request if deferring is not None else request
-    plan = await plan_turn(request)
+    plan = await plan_turn(request, without=request.withheld)
     think = request.think > 0 and endpoint.family.thinking is not None
     return await _LocalVoice(endpoint, deferring).prompt(plan, request.messages, think=think)
 
@@ -129,6 +129,8 @@ class _LocalVoice:
                     yield SEVERAL
                 for event in events:
                     yield event
+        if self._deferring is not None and opening is not None:
+            self._deferring.keep(opening.begun)
         for event in reader.finish(tally.cut_off):
             yield event
 
@@ -158,9 +160,12 @@ class _Splice:
         self._endpoint = endpoint
         self._ids = ids
         self._deferring = deferring
+        #: Tools whose calls were read again.
+        self.begun: tuple[str, ...] = ()
 
     async def prompt(self, written: str, begun: Sequence[Begun]) -> Sequence[int]:
         """The prompt, then the reply with the schemas of its calls in them."""
+        self.begun = tuple(one.tool for one in begun)
         return [*self._ids, *await self._endpoint.text_tokens(self._deferring.spliced(written, begun))]
 
     def narrowed(self, tool: str) -> Mapping[str, Node] | None:

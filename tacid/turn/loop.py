@@ -63,7 +63,7 @@ async def run_turn(voice: Voice, request: TurnRequest) -> AsyncGenerator[ReplyEv
     Raises ``CallInvalid`` where that fails too and isn't to be handed on with a mark, ``CatalogueError`` where no
     tool is left to choose from, and ``EngineError``.
     """
-    plan = await plan_turn(request, held=voice.held)
+    plan = await plan_turn(request, without=request.withheld, held=voice.held)
     if request.on_report is not None:
         request.on_report(plan.report)
     tally = Tally()
@@ -193,6 +193,7 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
     hold = plan.says_held
     listing = False
     identity = ""
+    hidden: Call | None = None
     async with aclosing(spoken):
         async for event in spoken:
             if isinstance(event, (ThinkDelta, Think)):
@@ -219,6 +220,14 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
                     identity = _identity()
                     reply.held += [CallStart(event.name, identity), CallDelta(event.text)]
                 event, identity = replace(event, id=identity), ""
+                if listing and event.name in plan.request.execute:
+                    # Never held to a grammar of ours, which lets none stand in a list.
+                    reply.held.clear()
+                    hidden = hidden or event
+                    continue
+            elif isinstance(event, Truncated) and event.name in plan.request.execute:
+                reply.held.clear()
+                event = Truncated(event.raw)
             wrong = plan.problems(event)
             reply.completions.append(event)
             if listing and isinstance(event, Call):
@@ -234,6 +243,10 @@ async def _take(spoken: AsyncGenerator[Spoken, None], reply: _Reply) -> AsyncGen
             for held in reply.release():
                 yield held
             yield event
+    if hidden is not None and not reply.completions:
+        # Nothing but calls that are answered here: the first of them counts.
+        reply.completions.append(hidden)
+        reply.wrong = plan.problems(hidden)
 
 
 def _identity() -> str:
@@ -277,7 +290,7 @@ async def _after_hop(request: TurnRequest, plan: Plan, hops: int, voice: Voice) 
         choice = AUTO
     meta = request.meta.names if request.meta is not None else frozenset[str]()
     without = ours - meta if hops >= request.max_hops else frozenset[str]()
-    without |= request.meta.withheld() if request.meta is not None else frozenset[str]()
+    without |= request.withheld
     if without == _withheld(plan) and choice == plan.choice:
         return plan
     return await plan_turn(request, without=without, choice=choice, held=voice.held)

@@ -57,7 +57,9 @@ class Plan:
         """A new reader of a reply."""
         if not len(self.catalogue):
             return TextReader()
-        return ReplyReader([tool.name for tool in self.catalogue], value=self.request.answer is not None)
+        # Those that are no longer offered too: what an engine without grammars writes of them is a call, not words.
+        names = [*(tool.name for tool in self.catalogue), *self.request.execute]
+        return ReplyReader(names, value=self.request.answer is not None)
 
     @property
     def says_held(self) -> bool:
@@ -131,9 +133,10 @@ async def plan_turn(
         took = time.perf_counter() - started
     left_out = {tool.tool for tool in grammar.report.left_out}
     catalogue = Catalogue(tuple(tool for tool in offered if tool.name not in left_out))
-    if not len(catalogue):
+    ours = request.meta.names if request.meta is not None else frozenset[str]()
+    if all(tool.name in ours for tool in catalogue):
         # The grammar would be an envelope around nothing but the answer, of which the prompt says no word.
-        if len(offered) == len(request.catalogue):
+        if all(tool.name in offered or tool.name in ours for tool in request.catalogue):
             raise _nothing_left(grammar.report.left_out)
         if not held:
             return _unheld(request, Catalogue(), AUTO, grammar.report.left_out)

@@ -113,6 +113,11 @@ class TurnRequest:
     modes: Modes = field(default_factory=Modes)
     meta: Meta | None = None
 
+    @property
+    def withheld(self) -> frozenset[str]:
+        """The tools about tools that aren't offered now."""
+        return self.meta.withheld() if self.meta is not None else frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:

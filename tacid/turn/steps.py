@@ -91,18 +91,23 @@ async def sample(
     ``sampling.max_tokens``, where ``tally.cut_off`` is set.
     Raises ``EngineError``.
     """
-    if grammar is None or not grammar.gates:
-        text = grammar.text if grammar else raw
-        walk = Walk(grammar.rules) if grammar else None
-        async with aclosing(_request(endpoint, ids, text, sampling, sampling.stop, tally)) as pieces:
-            async for piece in pieces:
-                _walk(walk, piece, tally)
-                yield piece.text
-        return
-    gated = _Gated(endpoint, ids, sampling, tally, grammar.apart, opening)
-    async with aclosing(gated.under(grammar.rules, grammar.text)) as texts:
-        async for one in texts:
-            yield one
+    before, tally.outside = tally.outside, False
+    try:
+        if grammar is None or not grammar.gates:
+            text = grammar.text if grammar else raw
+            walk = Walk(grammar.rules) if grammar else None
+            async with aclosing(_request(endpoint, ids, text, sampling, sampling.stop, tally)) as pieces:
+                async for piece in pieces:
+                    _walk(walk, piece, tally)
+                    yield piece.text
+            return
+        gated = _Gated(endpoint, ids, sampling, tally, grammar.apart, opening)
+        async with aclosing(gated.under(grammar.rules, grammar.text)) as texts:
+            async for one in texts:
+                yield one
+    finally:
+        # An earlier reply of the turn that left its grammar says nothing of this one.
+        tally.outside = tally.outside or before
 
 
 class _Gated:
