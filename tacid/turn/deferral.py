@@ -34,6 +34,8 @@ MAX_PINNED = 32
 SEARCHED = 8
 #: Tools that one search finds, and characters of what is searched for.
 FOUND = 10
+#: Characters of what a search gives, so that a few of them stand in a small context.
+MAX_FOUND = 1200
 MAX_QUERY = 2000
 #: Characters that a token has at least, in the mean of an index.
 _LEAST = 2
@@ -183,7 +185,10 @@ class Deferring:
         names = search_of(tuple(self.deferred.values())).find(query[:MAX_QUERY], FOUND)
         if not names:
             return dumps({"error": "no tool was found by these words; try others"})
-        return dumps([index_line(self.deferred[name], "signature") for name in names], shown=True)
+        lines = [index_line(self.deferred[name], "line") for name in names]
+        while len(lines) > 1 and sum(map(len, lines)) > MAX_FOUND:
+            lines.pop()
+        return dumps(lines, shown=True)
 
     def _fetch(self, name: str) -> None:
         self.fetched[name] = None
