@@ -83,7 +83,7 @@ class Judge:
             counts[verdict if verdict in ("valid", "not JSON", "repeated key") else "invalid"] += 1
             if verdict != "valid":
                 broken[verdict] += 1
-                row["bad"] = row["bad"] or [verdict, text[:200]]
+                row["bad"] = row["bad"] or [verdict, text[:200].decode(errors="replace")]
         return {**row, **counts, "broken": broken}
 
     def _prepare(
