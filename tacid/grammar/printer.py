@@ -209,11 +209,7 @@ def _chars(node: Chars) -> str:
 
 
 def _joined(parts: list[str]) -> str:
-<<<<<<< HEAD
-    """The parts as one; XGrammar takes all hexadecimal digits after ``\\x`` for the escape's, four after ``\\u``."""
-=======
     """The parts as one; XGrammar takes all hexadecimal digits after ``\\x`` for its own, but four after ``\\u``."""
->>>>>>> origin/figures5
     for index, after in enumerate(parts[1:]):
         if after[0] in hexdigits and parts[index][-4:-2] == "\\x":
             parts[index] = f"{parts[index][:-4]}\\u00{parts[index][-2:]}"
