@@ -37,8 +37,8 @@ FOUND = 10
 #: Characters of what a search gives, so that a few of them stand in a small context.
 MAX_FOUND = 1200
 MAX_QUERY = 2000
-#: Characters that a token has at least, in the mean of an index.
-_LEAST = 2
+#: Times that an index is cut to its tokens: names have fewer characters a token than the sentences that go first.
+_CUTS = 4
 
 _TOOLS = {
     INFO: Tool(
@@ -238,7 +238,11 @@ class Deferring:
         """The conversation with what the model read of schemas where it read it."""
         earlier: dict[int, list[str]] = {}
         for one in self.how.fetched:
-            earlier.setdefault(min(one.after, len(messages)), []).append(one.name)
+            after = min(one.after, len(messages))
+            # A client may have cut its history since: never between a call and its result.
+            while after < len(messages) and messages[after].role == "tool":
+                after += 1
+            earlier.setdefault(after, []).append(one.name)
         asks = [index for index, one in enumerate(messages) if one.role == "user"]
         # Dropped in blocks, so that what the engine has read stays what it was for some turns.
         asks = asks[max(0, (len(asks) - 1) // SEARCHED * SEARCHED - SEARCHED) :]
@@ -262,11 +266,23 @@ class Deferring:
 
 async def _lines(endpoint: LocalEndpoint, tools: tuple[Tool, ...], how: Deferral) -> tuple[list[str], int]:
     lines, missing = index_lines(tools, how.style, None)
+    for _ in range(_CUTS):
+        count = await _count(endpoint, lines, how.tokens)
+        if count <= how.tokens:
+            break
+        lines, missing = index_lines(tools, how.style, len("\n".join(lines)) * how.tokens // count)
+    if missing:
+        names, _none = index_lines(tools, "names", None)
+        if await _count(endpoint, names, how.tokens) <= how.tokens:
+            return names, 0
+    return lines, missing
+
+
+async def _count(endpoint: LocalEndpoint, lines: list[str], most: int) -> int:
+    """The tokens of lines, or their bytes where those are no more than ``most``: a token has one at least."""
     text = "\n".join(lines)
-    if len(text) <= how.tokens * _LEAST:
-        return lines, missing
-    count = len(await endpoint.tokens(Prompt((Segment(text, False),))))
-    return (lines, missing) if count <= how.tokens else index_lines(tools, how.style, len(text) * how.tokens // count)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return size if size <= most else len(await endpoint.tokens(Prompt((Segment(text, False),))))
 
 
 def _hop(name: str, arguments: dict[str, Any], result: str, index: int) -> Iterator[Message]:

@@ -154,3 +154,26 @@ def test_a_hop_that_left_its_grammar_doesnt_end_the_next_reply(
     answer = client.post(CHAT, json=body("deferred", stream=stream))
     assert "tool_calls" in answer.text
     assert "length" not in answer.text
+
+
+def test_a_history_that_was_cut_keeps_its_results(engine: Scripted, client: httpx.Client) -> None:
+    engine.play(fetch("tool_3"), {"say": "x"})
+    two = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    client.post(CHAT, json=body("deferred", messages=two, tool_session="cut"))
+    engine.play({"say": "x"})
+    client.post(CHAT, json=body("deferred", messages=history("tool_1"), tool_session="cut"))
+    assert 'Result of "tool_1": "r"' in engine.sent[0].prompt
+    assert "hidden 3" in engine.sent[0].prompt
+
+
+@pytest.mark.parametrize("count", [100, 400])
+def test_an_index_has_no_more_tokens_than_it_may(count: int, engine: Scripted) -> None:
+    tools = [Tool(f"weather_{n}", "查询一个城市的天气预报和其他信息。", TOOLS[0].parameters) for n in range(count)]
+    config = before(engine, tools={"mode": "direct", "index_tokens": 2048})
+    with serving(config) as server, httpx.Client(base_url=server.url, timeout=30) as one:
+        engine.play({"say": "x"})
+        one.post(CHAT, json=body(tools=[function(tool) for tool in tools]))
+        index = engine.sent[0].prompt.partition("<index>\n")[2].partition("\n</index>")[0]
+        lines = [line for line in index.splitlines() if not line.startswith("(")]
+        assert 900 < len("\n".join(lines).encode()) <= 2048
+        assert count > 100 or len(lines) == count, "all names have room"
