@@ -56,7 +56,7 @@ UNEVALUATED: tuple[Any, ...] = (
     {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1, B1]}], "properties": {"c": True}},
     {"allOf": [{"unevaluatedProperties": WHOLE, "anyOf": [A1, B1]}], "properties": {"c": TEXT}},
     {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1, B1]}], "anyOf": [{"properties": {"c": True}}, TEXT]},
-    {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1]}, {"unevaluatedProperties": False, "anyOf": [A1, B1]}]},
+    {"allOf": [{"unevaluatedProperties": False, "anyOf": [A1, B1]}, {"unevaluatedProperties": False, "anyOf": [A1]}]},
     {"allOf": [{"unevaluatedProperties": False, "dependentSchemas": {"a": B1}, "properties": {"a": True}}]},
 )
 
