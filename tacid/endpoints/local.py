@@ -53,6 +53,10 @@ class LocalEndpoint:
             self._tokens.popitem(last=False)
         return ids
 
+    async def count(self, text: str) -> int:
+        """How many tokens text that isn't ours has, kept like a segment of a prompt. Raises ``EngineError``."""
+        return len(await self._segment(text, False))
+
     async def text_tokens(self, text: str) -> list[int]:
         """The token ids of text that isn't ours, without control tokens and uncached."""
         return await self.client.tokenize(text, special=False) if text else []

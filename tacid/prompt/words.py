@@ -135,6 +135,11 @@ def balanced_examples(words: Words, catalogue: Catalogue, index: Index | None = 
     return _balanced(words, _key(catalogue), fetched)
 
 
+def tool_lines(catalogue: Catalogue) -> str:
+    """The tools as the prompt shows them in full, one a line; kept for catalogues that say the same."""
+    return _lines(_key(catalogue))
+
+
 def _key(catalogue: Catalogue) -> str:
     """The catalogue as JSON text: what is made of it is kept under this."""
     return json.dumps([[tool.name, tool.description, tool.parameters] for tool in catalogue])
@@ -178,7 +183,7 @@ def system_text(
 
 
 def _catalogue(words: Words, catalogue: Catalogue) -> str:
-    return words.catalogue.replace("{}", _lines(_key(catalogue)))
+    return words.catalogue.replace("{}", tool_lines(catalogue))
 
 
 def _indexed(words: Words, index: Index) -> str:

@@ -21,7 +21,6 @@ from tacid.grammar.nodes import Node
 from tacid.jsontext import dumps, quote
 from tacid.prompt.history import with_splice
 from tacid.prompt.index import IndexStyle, index_line, index_lines
-from tacid.prompt.segments import Prompt, Segment
 from tacid.prompt.shown import tool_line
 from tacid.prompt.words import INFO, SEARCH, Index
 from tacid.search import search_of
@@ -237,7 +236,8 @@ class Deferring:
     def _rebuilt(self, messages: Sequence[Message]) -> Iterator[Message]:
         """The conversation with what the model read of schemas where it read it."""
         earlier: dict[int, list[str]] = {}
-        for one in self.how.fetched:
+        # What was fetched stands in the prompt only where it is fetched; in `direct` nothing tells of it but calls.
+        for one in self.how.fetched if self.index.fetch else ():
             after = min(one.after, len(messages))
             # A client may have cut its history since: never between a call and its result.
             while after < len(messages) and messages[after].role == "tool":
@@ -247,21 +247,22 @@ class Deferring:
         # Dropped in blocks, so that what the engine has read stays what it was for some turns.
         asks = asks[max(0, (len(asks) - 1) // SEARCHED * SEARCHED - SEARCHED) :]
         for index, message in enumerate(messages):
-            for name in (*earlier.get(index, ()), *(call.name for call in message.calls)):
-                if name not in self.deferred or name in self.fetched or len(self.fetched) >= MAX_PINNED:
-                    continue
-                self.fetched[name] = None
-                if self.index.fetch:
-                    yield from _hop(INFO, {"name": name}, tool_line(self.deferred[name]), index)
+            yield from self._read((*earlier.get(index, ()), *(call.name for call in message.calls)), index)
             yield message
             if index in asks and self.index.search:
                 # A search is made for the model: what the user asks is the best query that there is.
                 query = message.content[:200]
                 yield from _hop(SEARCH, {"query": query}, self._found(message.content), index)
-        for name in earlier.get(len(messages), ()):
-            if name in self.deferred and name not in self.fetched and self.index.fetch:
-                self.fetched[name] = None
-                yield from _hop(INFO, {"name": name}, tool_line(self.deferred[name]), len(messages))
+        yield from self._read(earlier.get(len(messages), ()), len(messages))
+
+    def _read(self, names: Iterable[str], index: int) -> Iterator[Message]:
+        """What the model read of these tools' schemas before this message; in ``direct`` they stand in the calls."""
+        for name in names:
+            if name not in self.deferred or name in self.fetched or len(self.fetched) >= MAX_PINNED:
+                continue
+            self.fetched[name] = None
+            if self.index.fetch:
+                yield from _hop(INFO, {"name": name}, tool_line(self.deferred[name]), index)
 
 
 async def _lines(endpoint: LocalEndpoint, tools: tuple[Tool, ...], how: Deferral) -> tuple[list[str], int]:
@@ -282,7 +283,7 @@ async def _count(endpoint: LocalEndpoint, lines: list[str], most: int) -> int:
     """The tokens of lines, or their bytes where those are no more than ``most``: a token has one at least."""
     text = "\n".join(lines)
     size = len(text.encode("utf-8", "surrogatepass"))
-    return size if size <= most else len(await endpoint.tokens(Prompt((Segment(text, False),))))
+    return size if size <= most else await endpoint.count(text)
 
 
 def _hop(name: str, arguments: dict[str, Any], result: str, index: int) -> Iterator[Message]:

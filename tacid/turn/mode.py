@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Literal
 
-from tacid.catalogue import Catalogue, Tool
+from tacid.catalogue import Catalogue
 from tacid.chat import ReplyEvent
 from tacid.endpoints.local import LocalEndpoint
 from tacid.errors import EngineError
-from tacid.prompt.render import render
-from tacid.prompt.segments import Prompt, Segment
-from tacid.prompt.shown import tool_line
+from tacid.prompt.words import tool_lines
 from tacid.turn.deferral import Deferral, Deferring
 from tacid.turn.full import first_prompt, run_deferring, run_full
 from tacid.turn.request import Sparing, TurnRequest, TurnResult
@@ -91,18 +89,9 @@ async def settle(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[TurnReq
 async def _auto(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[Literal["full"] | Sparing, str]:
     """By the tokens of the whole prompt, and of its tools, against the context and the budget."""
     modes = request.modes
-    if await _tokens(endpoint, request.catalogue) > modes.budget:
+    if await endpoint.count(tool_lines(request.catalogue)) > modes.budget:
         return modes.instead, "budget"
-    whole = render(
-        request.messages,
-        catalogue=request.catalogue,
-        family=endpoint.family,
-        facts=request.facts,
-        choice=request.choice,
-        answer=request.answer,
-        several=request.max_calls > 1,
-    )
-    prompt = len(await endpoint.tokens(whole))
+    prompt = len(await endpoint.tokens(await first_prompt(endpoint, request)))
     room = modes.context - min(request.sampling.max_tokens, modes.context // 4)
     if modes.context and prompt > room:
         return modes.instead, "context"
@@ -112,19 +101,11 @@ async def _auto(endpoint: LocalEndpoint, request: TurnRequest) -> tuple[Literal[
 async def _saved(endpoint: LocalEndpoint, deferring: Deferring) -> int:
     """Tokens that the tools would have had in full, less those that they have in the index; 0 where nobody can tell."""
     index = deferring.index
-    shown = "\n".join((*map(tool_line, index.whole), *index.lines))
+    shown = "\n".join(filter(None, (tool_lines(index.whole), *index.lines)))
     try:
-        return await _tokens(endpoint, deferring.asked.catalogue) - await _count(endpoint, shown)
+        return await endpoint.count(tool_lines(deferring.asked.catalogue)) - await endpoint.count(shown)
     except EngineError:
         return 0
-
-
-async def _tokens(endpoint: LocalEndpoint, tools: Iterable[Tool]) -> int:
-    return await _count(endpoint, "\n".join(map(tool_line, tools)))
-
-
-async def _count(endpoint: LocalEndpoint, text: str) -> int:
-    return len(await endpoint.tokens(Prompt((Segment(text, False),))))
 
 
 __all__ = ["count", "run_local", "settle"]

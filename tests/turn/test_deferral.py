@@ -21,6 +21,7 @@ from tacid.prompt.words import INFO
 from tacid.turn.deferral import MAX_PINNED, Deferral, Deferring
 from tacid.turn.mode import run_local
 from tacid.turn.request import Fetched, Modes, TurnRequest, TurnResult
+from tacid.turn.steps import Begun
 from tests.grammar.draw import draw
 from tests.turn.test_full import ask
 
@@ -89,8 +90,6 @@ async def test_the_calls_that_can_be_written_are_the_catalogues(
 
 @given(catalogue=CATALOGUES, picks=st.lists(st.integers(0, 5), min_size=1, max_size=4))
 async def test_a_spliced_reply_is_the_reply_with_schemas_in_it(catalogue: Catalogue, picks: list[int]) -> None:
-    from tacid.turn.steps import Begun
-
     deferring = await begun(catalogue, Deferral("direct"))
     text, calls = "[", []
     for number in picks:
@@ -143,6 +142,14 @@ async def test_what_a_session_fetched_stands_where_it_was_fetched() -> None:
     roles = [message.role for message in deferring.request.messages]
     assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant", "tool"]
     assert list(deferring.fetched) == ["room_1_set", "room_2_set"]
+
+
+async def test_in_direct_a_session_spares_no_schema_that_no_call_has() -> None:
+    deferring = await begun(TWENTY, Deferral("direct", fetched=(Fetched("room_1_set", 1), Fetched("room_2_set", 0))))
+    assert deferring.request.messages == deferring.asked.messages
+    for name in ("room_1_set", "room_2_set"):
+        text = f'{{"tool":"{name}","arguments":'
+        assert '"parameters":' in deferring.spliced(text, [Begun(name, len(text))])
 
 
 async def test_our_own_names_are_refused_where_they_are_added() -> None:
