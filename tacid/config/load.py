@@ -120,18 +120,29 @@ def _holds(layer: Layer, key: str) -> bool:
 def read_toml(path: Path) -> dict[str, Any]:
     """Parse the file. Raises ``InputError`` that names it: unreadable, no regular file, too large, no TOML."""
     named = f"The configuration {path}"
+    return parse_toml(read_text(path, named, "name another in TACID_CONFIG"), named)
+
+
+def read_text(path: Path, named: str, remedy: str) -> str:
+    """The text of a file that a person wrote. Raises ``InputError``, which begins with ``named``."""
     try:
         text = _read(path)
     except OSError as error:
-        raise InputError(f"{named} can't be read: {error.strerror}; name another in TACID_CONFIG.") from None
+        raise InputError(f"{named} can't be read: {error.strerror}; {remedy}.") from None
     except ValueError:
-        raise InputError(f"{quote(named, shown=True)} is no path; name another in TACID_CONFIG.") from None
+        raise InputError(f"{quote(named, shown=True)} is no path; {remedy}.") from None
     if len(text) > MAX_BYTES:
         raise InputError(f"{named} has more than {MAX_BYTES:,} bytes; is it the right file?")
     try:
-        return tomllib.loads(text.decode("utf-8-sig"))
+        return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{named} is not UTF-8 text (byte {error.start:,}); save it so.") from None
+
+
+def parse_toml(text: str, named: str) -> dict[str, Any]:
+    """The document in a text. Raises ``InputError``, which begins with ``named``."""
+    try:
+        return tomllib.loads(text)
     except ValueError as error:
         raise InputError(f"{named} is not TOML: {error}.") from None
     except RecursionError:
