@@ -9,6 +9,7 @@ from tacid.grammar.context import Compiled, Nothing, Scope, assertions
 from tacid.grammar.primitives import VALUE
 from tacid.jsontext import quote
 from tacid.schema.keywords import OPEN, type_list
+from tacid.schema.resources import as_written
 
 
 def compile_ref(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compiled:
@@ -16,7 +17,7 @@ def compile_ref(scope: Scope, schema: Mapping[str, Any], pointer: str) -> Compil
     ref = schema["$ref"]
     target = scope.target(ref)
     if target is None:
-        shown = quote(ref, shown=True) if isinstance(ref, str) else "which is no text"
+        shown = quote(as_written(ref), shown=True) if isinstance(ref, str) else "which is no text"
         scope.widen(
             pointer,
             "$ref",

@@ -23,7 +23,13 @@ _APPLYING = frozenset(
 )
 #: What holds nothing further, which takes longer to see by asking whether it is a mapping.
 _PLAIN = frozenset({str, bool, int, float, type(None)})
-_ELSEWHERE = "tacid:elsewhere"
+#: Before a reference that leads nowhere from where it stands, so that it leads nowhere from the root either.
+_ELSEWHERE = "#/tacid:elsewhere/"
+
+
+def as_written(ref: str) -> str:
+    """A reference of a standalone document that leads nowhere, as its author wrote it."""
+    return ref.removeprefix(_ELSEWHERE)
 
 
 def standalone(root: Schema) -> Schema:
@@ -126,9 +132,10 @@ class _Documents:
             if target is None:
                 copy[keyword] = ref  # depends on the way there
                 return
-        written = ref if target is None and not ref.startswith("#") else f"#/{_ELSEWHERE}" if target is None else target
         if target is not None:
             written = "#" + quote(target, safe="/~!$&'()*+,;=:@")
+        else:
+            written = _ELSEWHERE + ref if ref.startswith("#") else ref
         if "$ref" in copy:
             copy["allOf"] = [*copy.get("allOf", ()), {"$ref": written}]
         else:
