@@ -28,6 +28,7 @@ FLOORS = {
     "engine": 3,
     "endpoints": 4,
     "machine": 4,
+    "keeper": 5,
     "turn": 5,
     "api": 6,
     "evaluation": 7,
