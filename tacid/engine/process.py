@@ -95,9 +95,9 @@ async def start_engine(
     """A running engine with this model, until the context is left; one of kind ``url`` runs already and is only joined.
 
     Listens on a free loopback port with a key of its own, or on the Unix socket ``socket`` (a path that ends in
-    ``.sock``), without a key: whoever may open the file may ask. ``flash_attention`` none leaves that choice to the engine. ``on_progress`` hears what is being waited
-    for. Raises ``EngineStartError`` that says why, ``ModelError`` where the file can't be one, ``InputError`` for bad
-    settings.
+    ``.sock``) without a key: whoever may open the file may ask. ``flash_attention`` none leaves that choice to the
+    engine. ``on_progress`` hears what is being waited for. Raises ``EngineStartError`` that says why, ``ModelError``
+    where the file can't be one, ``InputError`` for bad settings.
     """
     tell = on_progress or (lambda _: None)
     if spec.kind == "url":

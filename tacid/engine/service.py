@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tacid.config import EngineConfig
@@ -37,15 +38,16 @@ async def serve_engine(
     """
     loop = asyncio.get_running_loop()
     asked: asyncio.Future[signal.Signals] = loop.create_future()
+    changed = asyncio.Event()
 
     def ask(number: signal.Signals) -> None:
         if not asked.done():
             asked.set_result(number)
+        changed.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ask, number)
     try:
-        changed = asyncio.Event()
         supervisor = Supervisor(
             spec,
             model,
@@ -88,11 +90,9 @@ async def _told(
             notifier.ready()
         if state.name in WELL:
             notifier.alive()
-        change = asyncio.ensure_future(changed.wait())
-        try:
-            await asyncio.wait({asked, change}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            change.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await changed.wait()
         changed.clear()
 
 
