@@ -7,6 +7,7 @@ when the guard's pipe to us does, so a killed tacid leaves no orphan.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import secrets
 import signal
@@ -152,6 +153,11 @@ async def _joined(spec: EngineSpec, config: EngineConfig) -> AsyncIterator[Engin
         spec.where, key=config.key, silence=config.reply_timeout, name=spec.name, local=False
     ) as client:
         status, text = await client.health()
+        if status == 0 and os.strerror(errno.EACCES) in text:
+            raise EngineStartError(
+                f"{_upper(spec.name)} is not for this user to ask ({text}); start one of your own (--engine auto), or "
+                "ask the server that stands before it."
+            )
         if status == 0:
             raise EngineAbsent(f"Nothing answers at {spec.where} ({text}); start the engine or correct engine.url.")
         if status != 200:

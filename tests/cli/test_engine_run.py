@@ -13,9 +13,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tacid.config import Config
 from tests.cli.run import command, descendants, environment, gone, tacid
 from tests.engine.random_model import make_random_model
 from tests.notified import Manager, notified
+from tests.serving import serving
 
 pytestmark = [pytest.mark.engine, pytest.mark.model]
 
@@ -97,6 +99,11 @@ def test_it_is_ready_when_it_answers_at_its_socket_and_ends_with_it(tmp_path: Pa
         assert made.socket.stat().st_mode & 0o022 == 0, "who may write to it may ask"
         assert made.ask("/health").status_code == 200
         assert made.ask("/completion", prompt="x", n_predict=2).status_code == 200, "no key is needed"
+        with serving(Config.model_validate({"engine": {"url": f"unix://{made.socket}"}})) as server:
+            body = {"messages": [{"role": "user", "content": "Go on."}], "max_tokens": 3}
+            reply = httpx.post(f"{server.url}/v1/chat/completions", json=body, timeout=60)
+            assert reply.status_code == 200, reply.text
+            assert reply.json()["model"] == "random"
         beats = len(made.manager.values("WATCHDOG"))
         made.manager.until(lambda: len(made.manager.values("WATCHDOG")) > beats + 2)
         assert made.end(signal.SIGTERM) == 0
