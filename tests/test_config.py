@@ -114,6 +114,15 @@ def test_every_section_is_read(home: Path) -> None:
             (f"[engine]\nurl = '{url}'", "engine.url: a URL begins with")
             for url in ("ftp://x", "box:8080", "http://[::1")
         ),
+        *(
+            (f"[engine]\nurl = '{url}'", "engine.url: a Unix socket is")
+            for url in ("unix://", "unix://run/x.sock", "unix:///run/", "unix:///a b.sock", "unix:///a%20b.sock")
+        ),
+        (f"[engine]\nurl = 'unix:///{'x' * 100}'", "engine.url: the path of a Unix socket may have 100 bytes"),
+        (
+            "[[endpoints]]\nname = 'a'\nkind = 'remote'\nurl = 'unix:///x.sock'",
+            'endpoints.0: an endpoint of kind "remote" is asked over http or https',
+        ),
         ("[[endpoints]]\nname = 'a'\nkind = 'tools'\nurl = 'http://x:port'", "endpoints.0.url: a URL begins with"),
         ("[server]\nport = 0", "server.port: "),
         ("[server]\nport = 65536", "server.port: "),

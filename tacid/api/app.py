@@ -55,9 +55,9 @@ def build(
     audit: Lines | None = None,
     accounts: Lines | None = None,
 ) -> ASGIApp:
-    """The application behind its doors. Raises ``InputError`` where the file of keys can't be used."""
+    """The application behind its doors."""
     app = create_app(service, metrics)
-    return guarded(app, config.server, metrics=metrics, log=log, audit=audit, accounts=accounts)
+    return guarded(app, config.server, service.keys, metrics=metrics, log=log, audit=audit, accounts=accounts)
 
 
 def create_app(service: Service, metrics: Metrics) -> FastAPI:
@@ -119,10 +119,14 @@ def _add_common(app: FastAPI, service: Service, metrics: Metrics) -> None:
     async def ready() -> Response:
         engines = service.behind.states()
         up = any(engine["state"] in ("ready", "resting") for engine in engines)
-        return json_response({"ready": up, "engines": engines}, 200 if up else 503)
+        told = {"ready": up, "engines": engines}
+        if lists := await service.offers.lists():
+            told["lists"] = lists
+        return json_response(told, 200 if up else 503)
 
     @app.get("/metrics")
     async def figures() -> Response:
+        await service.offers.lists()
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)
 
     @app.get("/docs")
@@ -184,8 +188,10 @@ def _add_openai(app: FastAPI, service: Service) -> None:
     async def embed(request: Request) -> Response:
         asked = await json_body(request)
         inputs, dimensions = embeddings.openai_inputs(asked), embeddings.check_openai(asked)
-        about = await about_of(request, service, want_str(asked, "model"), time.perf_counter())
-        found = await while_there(request, embeddings.embed(service, inputs, who(request), dimensions=dimensions))
+        model = want_str(asked, "model")
+        about = await about_of(request, service, model, time.perf_counter())
+        work = embeddings.embed(service, inputs, who(request), model=model, dimensions=dimensions)
+        found = await while_there(request, work)
         return json_response(embeddings.openai_body(asked, about.model, found))
 
 

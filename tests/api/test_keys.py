@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacid.api.keys import MAX_BYTES, Keys, Networks, check_exposure, is_loopback, read_keys
+from tacid.api.keys import MAX_BYTES, Keys, Networks, check_exposure, is_loopback, keys_of, read_keys
 from tacid.config import Config, ServerConfig
 from tacid.errors import InputError
 
@@ -103,6 +103,44 @@ def test_a_file_that_broke_leaves_the_last_good_keys_and_says_so(
     write(path, f"b:{TWO}")
     assert keys.name_of(TWO.encode()) == "b"
     assert keys.name_of(ONE.encode()) is None
+
+
+def test_a_unit_gives_keys_as_a_credential_and_a_reload_newer_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, runtime = tmp_path / "credentials", tmp_path / "runtime"
+    given.mkdir()
+    runtime.mkdir()
+    assert keys_of(ServerConfig()) is None
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(given))
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(runtime))
+    for text in (None, "# none", "\n"):
+        if text is not None:
+            write(given / "keys", text)
+        keys = keys_of(ServerConfig())
+        assert keys is not None
+        assert not keys.asked
+        with pytest.raises(InputError, match="without keys"):
+            check_exposure(Config(server=ServerConfig(host="0.0.0.0")))
+    write(runtime / "keys", f"a:{ONE}")
+    assert keys.asked, "the first keys of a server that asked for none"
+    write(given / "keys", f"b:{TWO}")
+    assert keys.name_of(ONE.encode()) == "a", "what a reload handed over is newer"
+    assert keys.name_of(TWO.encode()) is None
+    write(runtime / "keys", "# none")
+    assert keys.asked, "keys that were asked for once are never given up"
+    (runtime / "keys").unlink()
+    for config in (ServerConfig(), ServerConfig(keys=given / "keys")):
+        check_exposure(Config(server=ServerConfig(host="0.0.0.0")))
+        again = keys_of(config)
+        assert again is not None
+        assert again.name_of(TWO.encode()) == "b"
+        write(runtime / "keys", f"a:{ONE}")
+        assert again.name_of(ONE.encode()) == "a"
+        (runtime / "keys").unlink()
+    write(given / "keys", "nonsense")
+    with pytest.raises(InputError, match="line 1"):
+        keys_of(ServerConfig())
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.4.5", "::1", "localhost", "::ffff:127.0.0.1"])

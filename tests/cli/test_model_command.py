@@ -28,6 +28,12 @@ def test_the_list_is_json_for_scripts(tmp_path: Path) -> None:
     assert [row["name"] for row in json.loads(ran.out)] == [pin.name for pin in PINS]
 
 
+def test_pull_takes_the_configured_model_where_none_is_named(tmp_path: Path) -> None:
+    env = environment(tmp_path / "home", TACID_MODEL__NAME="no-such-model")
+    assert "No model is called 'no-such-model'" in tacid("model", "pull", env=env).complaint()
+    assert "[NAME]" in tacid("model", "pull", "--help", env=env).out
+
+
 def test_a_name_with_markup_in_it_is_text(tmp_path: Path) -> None:
     file = tmp_path / "[bold]a[b].gguf"
     file.write_bytes(b"GGUF")

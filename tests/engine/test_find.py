@@ -72,6 +72,10 @@ def test_a_cpu_without_avx2_is_said_before_the_package_dies_of_it(
         find_engine(EngineConfig())
 
 
+def test_a_unix_socket_is_an_address(nothing: Path) -> None:
+    assert find_engine(EngineConfig(url="unix:///run/x.sock")).name == "the engine at unix:///run/x.sock"
+
+
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", "/run/x.sock"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(EngineMissing, match="write http://host:port"):

@@ -109,6 +109,22 @@ async def test_a_unix_socket_is_cleared_used_and_removed(
     assert not path.exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else for a moment")
+async def test_a_socket_of_somebody_else_says_whom_to_ask_instead(tmp_path: Path) -> None:
+    path = tmp_path / "engine.sock"
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(path))
+        theirs.listen()
+        path.chmod(0o600)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(EngineStartError, match=r"not for this user to ask .*--engine auto"):
+                async with start_engine(EngineSpec("url", f"unix://{path}"), None, SMALL):
+                    pass
+        finally:
+            os.seteuid(0)
+
+
 @pytest.mark.parametrize("name", ["relative.sock", "/tmp/no-ending", "/" + "x" * 120 + ".sock"])
 async def test_a_socket_that_cannot_be_is_refused(engine_spec: EngineSpec, random_model: Path, name: str) -> None:
     with pytest.raises(InputError, match="must be an absolute path"):
