@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from tacid.chat import Sampling
 from tacid.errors import ModelError
@@ -81,11 +81,18 @@ class Pin(_Data):
         return Sampling(**self.sampling.model_dump())
 
 
+class _Pins(_Data):
+    """The file; Nix reads it too, and has the hub's address from it (``$HF_ENDPOINT`` or the library's own here)."""
+
+    hub: str
+    models: tuple[Pin, ...]
+
+
 @cache
 def pins() -> tuple[Pin, ...]:
     """All pins, the smallest first."""
     text = files("tacid.engine").joinpath("pins.json").read_text(encoding="utf-8")
-    return tuple(sorted(TypeAdapter(list[Pin]).validate_json(text), key=lambda pin: pin.size))
+    return tuple(sorted(_Pins.model_validate_json(text).models, key=lambda pin: pin.size))
 
 
 PINS = pins()
