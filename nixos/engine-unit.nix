@@ -3,14 +3,18 @@
   lib,
   pkgs,
   engine,
+  settings,
 }:
 let
   card = (import ./cards.nix).${engine.acceleration};
   server = "${engine.package}/bin/llama-server";
 in
 {
-  wantedBy = [ "multi-user.target" ];
+  # With the server, which runs without it all the same.
+  wantedBy = [ "tacid.service" ];
   overrideStrategy = "asDropin";
+  # A model is read again only where something of the engine changed.
+  restartTriggers = [ (builtins.toJSON { inherit (settings) engine model; }) ];
 
   environment = {
     TACID_ENGINE__BINARY = server;

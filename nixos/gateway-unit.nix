@@ -2,12 +2,10 @@
 {
   lib,
   cfg,
-  engines,
   triggers,
 }:
 {
   wantedBy = [ "multi-user.target" ];
-  wants = map (engine: "${engine.unit}.service") engines;
   restartTriggers = triggers.restart;
   # A list that changed is read again; no stream is dropped.
   reloadTriggers = triggers.reload;

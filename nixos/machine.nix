@@ -1,13 +1,7 @@
-# The example as a whole machine.
-{
-  self,
-  nixpkgs,
-  system,
-}:
+# The examples as whole machines.
+{ self, nixpkgs }:
+system: modules:
 nixpkgs.lib.nixosSystem {
   inherit system;
-  modules = [
-    self.nixosModules.default
-    ../examples/nixos/configuration.nix
-  ];
+  modules = [ self.nixosModules.default ] ++ modules;
 }

@@ -9,13 +9,16 @@ let
   # Nothing was tried there: the application and the engine alone, without units and machines.
   darwin = [ "aarch64-darwin" ];
   each = systems: make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
-  machine = system: import ./machine.nix { inherit self nixpkgs system; };
+  machine = import ./machine.nix { inherit self nixpkgs; };
+  example = ../examples/nixos;
 in
 {
   packages = each (linux ++ darwin) (
     pkgs: import ./packages { inherit pkgs; } // lib.optionalAttrs pkgs.stdenv.hostPlatform.isLinux {
       docs = import ./docs.nix { inherit pkgs; };
-      image = (machine pkgs.stdenv.hostPlatform.system).config.system.build.images.iso;
+      image =
+        (machine pkgs.stdenv.hostPlatform.system [ (example + "/configuration.nix") ])
+        .config.system.build.images.iso;
     }
   );
 
@@ -31,7 +34,10 @@ in
 
   nixosModules.default = import ./with-packages.nix self;
 
-  nixosConfigurations.example = machine "x86_64-linux";
+  nixosConfigurations.example = machine "x86_64-linux" [
+    (example + "/configuration.nix")
+    (example + "/hardware.nix")
+  ];
 
   devShells = each (linux ++ darwin) (pkgs: {
     default = import ./shell.nix { inherit pkgs; };

@@ -6,31 +6,28 @@
 }:
 let
   engines = import ./engines.nix { inherit lib pkgs cfg; };
+  settings = import ./settings.nix { inherit lib pkgs cfg; };
   elsewhere = cfg.stateDir != "/var/lib/tacid";
 in
 {
   services =
     triggers:
     {
-      tacid = import ./gateway-unit.nix {
-        inherit
-          lib
-          cfg
-          engines
-          triggers
-          ;
-      };
+      tacid = import ./gateway-unit.nix { inherit lib cfg triggers; };
     }
-    // lib.listToAttrs (
+    // builtins.listToAttrs (
       map (engine: {
         name = engine.unit;
-        value = import ./engine-unit.nix { inherit lib pkgs engine; } // {
-          restartTriggers = triggers.restart;
+        value = import ./engine-unit.nix {
+          inherit
+            lib
+            pkgs
+            engine
+            settings
+            ;
         };
       }) engines
-    )
-    # The shipped server wants it; with several it is none of them.
-    // lib.optionalAttrs (cfg.engines != { }) { tacid-engine.enable = false; };
+    );
 
   # A dynamic user's state lies there, and systemd gives it to that user whatever is mounted.
   mounts = lib.optional elsewhere {
