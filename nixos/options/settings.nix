@@ -28,7 +28,7 @@ mkOption {
     options = {
       server = {
         host = setting types.str "127.0.0.1" "The address to listen on; any but loopback needs `apiKeysFile`.";
-        port = setting types.port 8017 "The TCP port.";
+        port = setting types.port 8017 "The TCP port to listen on.";
         hosts = texts "Further names by which clients reach the server, such as that of a reverse proxy.";
         origins = texts "Web pages that may use the server, as origins.";
         trusted = texts "Addresses or networks that need no key.";

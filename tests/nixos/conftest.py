@@ -24,9 +24,9 @@ def nix(tmp_path_factory: pytest.TempPathFactory) -> Nix:
 
 
 @pytest.fixture(scope="session")
-def flake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def flake(nix: Nix) -> Path:
     """The flake's files as git knows them, and those that aren't committed yet."""
-    folder = tmp_path_factory.mktemp("flake")
+    folder = nix.folder / "flake"
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FLAKE, "tacid"]
     names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
@@ -43,18 +43,21 @@ class Module:
         self._nix = nix
 
     def __call__(self, what: str, set_: str = "{ }") -> Any:
-        """An expression over ``lib``, ``pkgs``, ``cfg``, ``given`` (these three) and ``at`` (a file of nixos/)."""
+        """An expression over ``lib``, ``pkgs``, ``at`` (a file of nixos/), ``of`` (what comes of settings): ``cfg``,
+        ``tree`` (the options), ``given`` (what the module's functions are given)."""
         return self._nix.evaluate(
             f"""
             let
               lib = import {STANDIN}/lib.nix;
               pkgs = import {STANDIN}/pkgs.nix {{ inherit lib; system = "x86_64-linux"; }};
               services.nginx.enable = lib.mkEnableOption "nginx, a web server";
-              tree = at "options" {{ inherit lib cfg pkgs; options.services = services; }};
-              cfg = lib.tree tree ({set_});
-              given = {{ inherit lib pkgs cfg; }};
               at = name: import ({ROOT}/nixos + "/${{name}}");
-            in {what}
+              of = set: rec {{
+                tree = at "options" {{ inherit lib cfg pkgs; options.services = services; }};
+                cfg = lib.tree tree set;
+                given = {{ inherit lib pkgs cfg; }};
+              }};
+            in with of ({set_}); {what}
             """
         )
 

@@ -35,11 +35,19 @@ def missing() -> str | None:
     return f"neither nix nor {' and '.join(lacking)} is installed (Debian: {packages})" if lacking else None
 
 
+def nix_files() -> list[Path]:
+    """Every Nix file of the repository, committed or about to be."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.nix"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    return sorted(ROOT / name for name in names if name and (ROOT / name).is_file())
+
+
 class Nix:
     """Runs nix with a store and a home of its own in ``folder``; sees the repository, and changes nothing of it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        #: What nix sees beside the repository.
+        self.folder = folder
         self._own = shutil.which("nix")
         self._tree = None if self._own else made("nix", [SUITE, PACKAGES], _make)
         for name in ("nix", "home"):
@@ -48,9 +56,9 @@ class Nix:
     def __call__(self, *arguments: str | Path) -> str:
         """What a run printed. Raises ``NixError`` with what it said instead."""
         command = [*self._entering(), *_OPTIONS, *map(str, arguments)]
-        environment = {**os.environ, "HOME": str(self._folder / "home")}
+        environment = {**os.environ, "HOME": str(self.folder / "home")}
         done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=_PATIENCE, cwd=self._folder
+            command, capture_output=True, text=True, env=environment, timeout=_PATIENCE, cwd=self.folder
         )
         if done.returncode != 0:
             raise NixError("\n".join(line for line in done.stderr.splitlines() if not line.startswith(_NOISE)))
@@ -68,8 +76,8 @@ class Nix:
             "bwrap", "--unshare-all", "--die-with-parent", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
             "--ro-bind", f"{tree}/usr", "/usr", "--ro-bind", f"{tree}/etc", "/etc",
             "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-            "--bind", str(self._folder / "nix"), "/nix", "--ro-bind", str(ROOT), str(ROOT),
-            "--bind", str(self._folder), str(self._folder), "--chdir", str(self._folder), "nix",
+            "--bind", str(self.folder / "nix"), "/nix", "--ro-bind", str(ROOT), str(ROOT),
+            "--bind", str(self.folder), str(self.folder), "--chdir", str(self.folder), "nix",
         ]  # fmt: skip
 
 
@@ -78,4 +86,4 @@ def _make(folder: Path) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=_MAKING)
 
 
-__all__ = ["ROOT", "STANDIN", "Nix", "NixError", "missing"]
+__all__ = ["ROOT", "STANDIN", "Nix", "NixError", "missing", "nix_files"]

@@ -28,23 +28,24 @@ rec {
     check = value: value == null || inner.check value;
     filled = value: if value == null then null else inner.filled value;
   };
-  either = one: other: {
+  either = one: other: other // {
     name = "${one.name} or ${other.name}";
     check = value: one.check value || other.check value;
     filled = value: if one.check value then one.filled value else other.filled value;
   };
-  listOf = inner: {
+  listOf = inner: inner // {
     name = "list of ${inner.name}";
     check = value: builtins.isList value && builtins.all inner.check value;
     filled = map inner.filled;
   };
-  attrsOf = inner: {
+  attrsOf = inner: inner // {
     name = "attribute set of ${inner.name}";
     check = value: builtins.isAttrs value && builtins.all inner.check (builtins.attrValues value);
     filled = builtins.mapAttrs (_: inner.filled);
   };
   submodule = module: {
     name = "submodule";
+    inherit module;
     check = builtins.isAttrs;
     filled = fill module;
   };
