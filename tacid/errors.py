@@ -13,6 +13,7 @@ TacidError                     exit code 1
 ├─ EngineError                 llama-server
 │  ├─ EngineMissing            none found
 │  ├─ EngineStartError         found, but would not start; says why
+│  │  └─ EngineAbsent          nothing answers where it should be
 │  ├─ EngineDied               ended, or stopped answering, while we needed it
 │  ├─ GrammarRefused           took no grammar of ours: our fault, never an unconstrained answer
 │  └─ ContextExceeded          prompt longer than the model's context
@@ -83,6 +84,10 @@ class EngineMissing(EngineError):
 
 class EngineStartError(EngineError):
     """An engine was found and would not start; the message says why."""
+
+
+class EngineAbsent(EngineStartError):
+    """Nothing answers where an engine that isn't ours should be."""
 
 
 class EngineDied(EngineError):

@@ -15,6 +15,7 @@ FLOORS = {
     "errors": -1,
     "deadline": -1,
     "jsontext": 0,
+    "systemd": 0,
     "catalogue": 1,
     "chat": 1,
     "config": 1,

@@ -1,4 +1,4 @@
-"""The command line: `tacid ask`, `serve`, `grammar`, `eval`, `model`, `config`, `doctor`."""
+"""The command line: `tacid ask`, `serve`, `engine`, `grammar`, `eval`, `model`, `config`, `doctor`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tacid import __version__
-from tacid.cli import ask, config, doctor, eval, grammar, model, serve  # noqa: A004
+from tacid.cli import ask, config, doctor, engine, eval, grammar, model, serve  # noqa: A004
 
 app = typer.Typer(
     name="tacid",
@@ -21,6 +21,7 @@ app.command("ask")(ask.ask)
 app.command("serve")(serve.serve)
 app.command("grammar")(grammar.grammar)
 app.command("doctor")(doctor.doctor)
+app.add_typer(engine.app, name="engine")
 app.add_typer(eval.app, name="eval")
 app.add_typer(model.app, name="model")
 app.add_typer(config.app, name="config")

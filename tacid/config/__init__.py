@@ -2,7 +2,9 @@
 
 from tacid.config.load import DELIMITER, MAX_BYTES, PREFIX, Loaded, Origin, config_path, load, load_config
 from tacid.config.sections import (
+    MAX_SOCKET,
     SERVICES_FILE,
+    UNIX,
     Config,
     EndpointConfig,
     EngineConfig,
@@ -12,13 +14,16 @@ from tacid.config.sections import (
     ServerConfig,
     ToolsConfig,
     settings,
+    socket_of,
 )
 
 __all__ = [
     "DELIMITER",
     "MAX_BYTES",
+    "MAX_SOCKET",
     "PREFIX",
     "SERVICES_FILE",
+    "UNIX",
     "Config",
     "EndpointConfig",
     "EngineConfig",
@@ -33,4 +38,5 @@ __all__ = [
     "load",
     "load_config",
     "settings",
+    "socket_of",
 ]

@@ -12,9 +12,13 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tacid.errors import InputError
+from tacid.systemd import directory
 
 #: Where a machine says which services it can build, unless the configuration names another place.
 SERVICES_FILE = Path("/etc/tacid-system/services.json")
+
+#: How the URL of a Unix socket begins, and the bytes that its path may have on every platform.
+UNIX, MAX_SOCKET = "unix://", 100
 
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _HOST = re.compile(r"\[?[0-9A-Fa-f:.]+\]?|[A-Za-z0-9._-]+")
@@ -29,6 +33,10 @@ def xdg(variable: str, fallback: str) -> Path:
         return Path.home() / fallback / "tacid"
     except RuntimeError:
         raise InputError(f"This user has no home directory; set HOME or {variable}.") from None
+
+
+def _state_dir() -> Path:
+    return directory("STATE") or xdg("XDG_STATE_HOME", ".local/state")
 
 
 def _expand(path: Path) -> Path:
@@ -58,14 +66,29 @@ def _host(text: str) -> str:
 
 
 def _url(text: str) -> str:
+    if text.startswith(UNIX):
+        path = text.removeprefix(UNIX)
+        if not path.startswith("/") or path.endswith("/") or re.search(r"\s|%|\?|#|\0", path):
+            raise ValueError(
+                'a Unix socket is "unix://" and its absolute path as it is, such as '
+                '"unix:///run/tacid-engine/engine.sock"'
+            )
+        if len(os.fsencode(path)) > MAX_SOCKET:
+            raise ValueError(f"the path of a Unix socket may have {MAX_SOCKET} bytes; choose a shorter one")
+        return text
     try:
         parts = urlsplit(text)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # half an address of IPv6, or a port that is none
         good = False
     if not good or re.search(r"\s", text):
-        raise ValueError('a URL begins with "http://" or "https://" and a host')
+        raise ValueError('a URL begins with "http://" or "https://" and a host, or with "unix:///" and a path')
     return text.rstrip("/")
+
+
+def socket_of(url: str) -> Path | None:
+    """The path of the Unix socket that a URL names; none where it is another URL."""
+    return Path(url.removeprefix(UNIX)) if url.startswith(UNIX) else None
 
 
 Named = Annotated[str, Field(min_length=1)]
@@ -87,7 +110,10 @@ class Section(BaseModel):
 class EngineConfig(Section):
     """How llama-server is found, started and watched."""
 
-    url: Url | None = Field(None, description="An engine that already runs, http://host:port; nothing is started then.")
+    url: Url | None = Field(
+        None,
+        description="An engine that already runs, http://host:port or unix:///path.sock; nothing is started then.",
+    )
     key: Secret = Field(None, description="The key of the engine at url.")
     binary: File | None = Field(None, description="A llama-server to start instead of one that is found.")
     threads: int | None = Field(None, ge=1, le=1024, description="Threads; default: the physical cores.")
@@ -133,8 +159,9 @@ class MachineConfig(Section):
 
     services: File | None = Field(None, description=f"The list of services; default {SERVICES_FILE}, if it is there.")
     state_dir: File = Field(
-        default_factory=lambda: xdg("XDG_STATE_HOME", ".local/state"),
-        description="Where proposals and other state are kept; default: $XDG_STATE_HOME/tacid.",
+        default_factory=_state_dir,
+        description="Where proposals and other state are kept; default: $STATE_DIRECTORY of a unit, else "
+        "$XDG_STATE_HOME/tacid.",
     )
     offer: tuple[Named, ...] = Field(
         (),
@@ -232,6 +259,8 @@ class EndpointConfig(Section):
     def _reachable(self) -> EndpointConfig:
         if self.kind != "local" and self.url is None:
             raise ValueError(f'an endpoint of kind "{self.kind}" needs a url')
+        if self.kind != "local" and socket_of(self.url or "") is not None:
+            raise ValueError(f'an endpoint of kind "{self.kind}" is asked over http or https, not at a Unix socket')
         return self
 
 

@@ -7,12 +7,12 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import httpx
 
 from tacid.chat import Message, Sampling, Usage
+from tacid.config import socket_of
 from tacid.engine.body import completion_body, sendable
 from tacid.engine.signs import Signs
 from tacid.errors import ContextExceeded, EngineDied, EngineError, GrammarRefused
@@ -72,7 +72,7 @@ class Props:
 class EngineClient:
     """A client of one llama-server; close it with ``aclose``, or use it as a context.
 
-    ``url`` is ``http://host:port``; with ``socket``, the path of a Unix socket, it is only a name. ``silence``:
+    ``url`` is ``http://host:port``, or ``unix:///path`` of a Unix socket. ``silence``:
     seconds without any sign of life after which the engine counts as wedged. ``local``: no proxy of the environment
     is used. ``post_mortem`` is asked why the engine ended, where somebody knows. ``signs`` keeps what is seen of its
     life.
@@ -80,10 +80,9 @@ class EngineClient:
 
     def __init__(
         self,
-        url: str = "http://localhost",
+        url: str,
         *,
         key: str | None = None,
-        socket: Path | None = None,
         silence: float = 120.0,
         name: str = "the engine",
         local: bool = True,
@@ -97,9 +96,10 @@ class EngineClient:
         self._post_mortem = post_mortem
         self._waiting: set[asyncio.Timeout] = set()
         limits = httpx.Limits(keepalive_expiry=KEEP_ALIVE)
+        socket = socket_of(url)
         transport = httpx.AsyncHTTPTransport(uds=str(socket), limits=limits) if socket is not None else None
         self._http = httpx.AsyncClient(
-            base_url=url,
+            base_url=url if socket is None else "http://localhost",
             headers={"Authorization": f"Bearer {key}"} if key else {},
             transport=transport,
             limits=limits,

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tacid.config import EngineConfig
+from tacid.config import EngineConfig, socket_of
 from tacid.engine import cpu
 from tacid.errors import EngineMissing
 
@@ -68,6 +68,8 @@ def find_engine(config: EngineConfig) -> EngineSpec:
 
 
 def _checked_url(url: str) -> str:
+    if socket_of(url) is not None:
+        return url
     try:
         parts = urlsplit(url)
         # httpx reads more strictly, and it is what connects.
@@ -75,7 +77,9 @@ def _checked_url(url: str) -> str:
     except (ValueError, httpx.InvalidURL):
         good = False
     if not good:
-        raise EngineMissing(f"engine.url is {url!r}, which is no address of an engine; write http://host:port.")
+        raise EngineMissing(
+            f"engine.url is {url!r}, which is no address of an engine; write http://host:port, or unix:///path.sock."
+        )
     if parts.username or parts.password:
         raise EngineMissing("engine.url holds a name or a password; put the engine's key into engine.key instead.")
     return url.rstrip("/")

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tacid.config import EngineConfig
+from tacid.config import MAX_SOCKET, UNIX, EngineConfig
 from tacid.engine import guard
 from tacid.engine.client import EngineClient
 from tacid.engine.find import EngineSpec
@@ -26,7 +26,7 @@ from tacid.engine.flags import engine_arguments
 from tacid.engine.gguf_file import read_head
 from tacid.engine.last_words import PORT_TAKEN, explain
 from tacid.engine.memory import memory_limit
-from tacid.errors import EngineStartError, InputError
+from tacid.errors import EngineAbsent, EngineStartError, InputError
 
 #: Lines of the engine's log that are kept, and characters of each.
 LOG_LINES, LOG_WIDTH = 200, 1000
@@ -35,8 +35,6 @@ LOG_LINES, LOG_WIDTH = 200, 1000
 SPINS = "20000"
 #: Ports that are tried before a start is given up.
 PORTS = 3
-#: Bytes that the path of a Unix socket may have on every platform.
-MAX_SOCKET = 100
 #: Seconds that the guard gets to end the engine; it needs at most the sum of its own patience.
 _STOP = sum(guard.PATIENCE) + 3.0
 
@@ -97,9 +95,9 @@ async def start_engine(
     """A running engine with this model, until the context is left; one of kind ``url`` runs already and is only joined.
 
     Listens on a free loopback port with a key of its own, or on the Unix socket ``socket`` (a path that ends in
-    ``.sock``). ``flash_attention`` none leaves that choice to the engine. ``on_progress`` hears what is being waited
-    for. Raises ``EngineStartError`` that says why, ``ModelError`` where the file can't be one, ``InputError`` for bad
-    settings.
+    ``.sock``) without a key: whoever may open the file may ask. ``flash_attention`` none leaves that choice to the
+    engine. ``on_progress`` hears what is being waited for. Raises ``EngineStartError`` that says why, ``ModelError``
+    where the file can't be one, ``InputError`` for bad settings.
     """
     tell = on_progress or (lambda _: None)
     if spec.kind == "url":
@@ -111,7 +109,7 @@ async def start_engine(
     head = read_head(model)
     context = min(config.context, head.context or config.context)
     for attempt in range(PORTS):
-        key = secrets.token_urlsafe(32)
+        key = secrets.token_urlsafe(32) if socket is None else None
         port = None if socket is not None else _free_port()
         host = "127.0.0.1" if socket is None else str(_cleared(socket))
         arguments = engine_arguments(
@@ -120,9 +118,8 @@ async def start_engine(
         tell(f"Starting {spec.name}")
         child = await _Child.start([*_command(spec), *arguments], key, memory_limit(config))
         client = EngineClient(
-            "http://localhost" if port is None else f"http://127.0.0.1:{port}",
+            f"{UNIX}{socket}" if port is None else f"http://127.0.0.1:{port}",
             key=key,
-            socket=socket,
             silence=config.reply_timeout,
             name=f"the engine ({spec.where})",
             post_mortem=child.post_mortem,
@@ -156,7 +153,7 @@ async def _joined(spec: EngineSpec, config: EngineConfig) -> AsyncIterator[Engin
     ) as client:
         status, text = await client.health()
         if status == 0:
-            raise EngineStartError(f"Nothing answers at {spec.where} ({text}); start the engine or correct engine.url.")
+            raise EngineAbsent(f"Nothing answers at {spec.where} ({text}); start the engine or correct engine.url.")
         if status != 200:
             raise EngineStartError(f"{client.name} isn't ready ({status}); wait for it, or correct engine.url.")
         props = await client.props()
@@ -194,7 +191,7 @@ async def _ready(
             "engine.start_timeout, or take a smaller model."
         ) from None
     # Another program may have taken the port in between: only ours knows the key, and only ours still runs.
-    if not await client.knows_key() or not child.running:
+    if (client.key is not None and not await client.knows_key()) or not child.running:
         raise _PortTaken(PORT_TAKEN)
 
 
@@ -256,10 +253,11 @@ class _Child:
         )
 
     @classmethod
-    async def start(cls, command: Sequence[str], key: str, memory: int | None) -> _Child:
+    async def start(cls, command: Sequence[str], key: str | None, memory: int | None) -> _Child:
         # Variables of the same name as flags would set what we don't know of.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LLAMA_")}
-        environment["LLAMA_API_KEY"] = key
+        if key is not None:
+            environment["LLAMA_API_KEY"] = key
         # An engine that aborts would have a debugger print its stack, for seconds, and leave that one's core behind.
         environment.setdefault("GGML_NO_BACKTRACE", "1")
         if not environment.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}:

@@ -18,7 +18,7 @@ from tacid.config import EngineConfig
 from tacid.engine.find import EngineSpec
 from tacid.engine.process import Engine, start_engine
 from tacid.engine.watch import Watch
-from tacid.errors import EngineDied, EngineError, EngineStartError, InputError, ModelError
+from tacid.errors import EngineAbsent, EngineDied, EngineError, EngineStartError, InputError, ModelError
 
 #: Seconds before a start, by how many times the engine ended within the window; the last one holds for all further.
 DELAYS = (0.0, 0.5, 1.0, 2.0, 4.0)
@@ -26,6 +26,8 @@ DELAYS = (0.0, 0.5, 1.0, 2.0, 4.0)
 LOOK = 1.0
 #: Seconds after a failure within which nobody's request tries again.
 RETRY = 3.0
+#: Seconds after which nobody waits any more for an engine that isn't ours and isn't there.
+GONE = 10.0
 
 _T = TypeVar("_T")
 StateName: TypeAlias = Literal["starting", "ready", "wedged", "restarting", "failed", "resting", "stopped"]
@@ -58,7 +60,7 @@ class Supervisor:
     """An engine that is kept running while the context lasts; entering doesn't wait until it is ready.
 
     ``on_change`` hears each new state, in the event loop, and must not block. The parameters are those of
-    `tacid.engine.process.start_engine`.
+    `tacid.engine.process.start_engine`; at a ``socket`` others may ask the engine as well.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Supervisor:
         self._rests = 0
         self._ends: deque[float] = deque()
         self._failures = 0
+        self._absent: float | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -144,7 +147,7 @@ class Supervisor:
         """The engine, as soon as it is ready; one that was given up is tried again, one that rests is started.
 
         ``seconds`` is how long to wait, none for no bound. Raises what ``engine`` raises when the time is over, or at
-        once where the engine has just been given up.
+        once where the engine has just been given up, or isn't ours and has been gone for a while.
         """
         asked = time.monotonic()
         try:
@@ -158,11 +161,14 @@ class Supervisor:
                         self._wanted.set()
                     elif self._state.name == "resting":
                         self._wanted.set()
-                    elif self._state.name == "stopped":
+                    elif self._state.name == "stopped" or self._gone_for() > GONE:
                         raise self._error()
                     await self._changed.wait()
         except TimeoutError:
             return self.engine
+
+    def _gone_for(self) -> float:
+        return 0.0 if self._absent is None else time.monotonic() - self._absent
 
     def _error(self) -> EngineError:
         state = self._state
@@ -209,8 +215,10 @@ class Supervisor:
             ) as engine:
                 self._engine = engine
                 self._failures = 0
+                self._absent = None
                 self.lives += 1
-                watch = Watch(engine, self.config, started=time.monotonic() - begun)
+                shared = self._socket is not None
+                watch = Watch(engine, self.config, started=time.monotonic() - begun, shared=shared)
                 self._become("ready")
                 try:
                     reason = await self._life(engine, watch)
@@ -222,8 +230,13 @@ class Supervisor:
                 return reason, False
         except (ModelError, InputError) as error:
             return _clause(error), True
+        except EngineAbsent as error:
+            self._failures += 1
+            self._absent = self._absent or begun
+            return _clause(error), False
         except Exception as error:  # whatever it was: who keeps an engine running doesn't end of a surprise
             self._failures += 1
+            self._absent = None
             return _clause(error), False
 
     async def _life(self, engine: Engine, watch: Watch) -> str:

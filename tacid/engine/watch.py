@@ -35,15 +35,19 @@ _SLEEPS = "--sleep-idle-seconds"
 
 
 class Watch:
-    """Watches one engine that is ready. ``started`` is how many seconds its start took: waking may take as long."""
+    """Watches one engine that is ready. ``started`` is how many seconds its start took: waking may take as long.
 
-    def __init__(self, engine: Engine, config: EngineConfig, *, started: float = 0.0) -> None:
+    ``shared``: others ask the engine too, and what they do isn't seen here.
+    """
+
+    def __init__(self, engine: Engine, config: EngineConfig, *, started: float = 0.0, shared: bool = False) -> None:
         self._engine = engine
         self._client = engine.client
         self._signs = engine.client.signs
         self._signs.progress()
         self._after = config.probe_after
         self._started = started
+        self._shared = shared or not engine.ours
         known = engine.ours and engine.model is not None
         self._batch = batch_size(engine.model, config) if known and engine.model is not None else FOREIGN_BATCH
         self._may_sleep = any(argument.partition("=")[0].replace("_", "-") == _SLEEPS for argument in config.extra_args)
@@ -94,7 +98,7 @@ class Watch:
 
     def _patience(self) -> float:
         patience = PATIENCE + self._started
-        if self._signs.open or not self._engine.ours:
+        if self._signs.open or self._shared:
             speed = self._signs.speed
             patience += SLACK * (UNMEASURED if speed is None else self._batch / speed)
         return patience
