@@ -139,7 +139,7 @@ def load_file(path: Path, what: str, *, unique_keys: bool = False) -> Any:
     """
     named = f"The {what} {path}"
     try:
-        with open(path, "rb", opener=_open_given if _GIVEN.fullmatch(os.fspath(path)) else _open_regular) as file:
+        with open(path, "rb", opener=_open_given if _GIVEN.fullmatch(os.fspath(path)) else open_regular) as file:
             data = file.read(MAX_BYTES + 1)
             size = len(data) if len(data) <= MAX_BYTES else max(len(data), os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
@@ -157,7 +157,8 @@ def _open_given(path: str, flags: int) -> int:
     return os.open(path, flags)
 
 
-def _open_regular(path: str, flags: int) -> int:
+def open_regular(path: str, flags: int) -> int:
+    """An opener for `open` that takes regular files alone and waits for nobody. Raises ``OSError``."""
     # An ordinary open of a pipe that nobody writes to waits for ever.
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
     mode = os.fstat(descriptor).st_mode

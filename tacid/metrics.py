@@ -77,6 +77,19 @@ class Metrics:
             "Replies that an engine wrote outside the grammar that it was sent.",
             registry=registry,
         )
+        self._services_standing = Gauge(
+            "tacid_services_list",
+            "How the list of services is (good, last_good, unusable, absent): 1 for what holds, 0 for the others.",
+            ("state",),
+            registry=registry,
+        )
+        self._services_names = Gauge("tacid_services_names", "Names in the list of services.", registry=registry)
+        self._services_changes = Counter(
+            "tacid_services_changes",
+            "Times that the list of services, or how it is, was found changed, by how it was then.",
+            ("state",),
+            registry=registry,
+        )
         self.engine_restarts = Counter("tacid_engine_restarts", "Restarts of an engine.", registry=registry)
 
     def request(self, route: str, outcome: str) -> None:
@@ -101,6 +114,13 @@ class Metrics:
     def widening(self, keyword: str) -> None:
         """Count a place where a grammar admits more than its schema."""
         self._widenings.labels(self._bounded("keyword", keyword)).inc()
+
+    def services(self, standing: str, names: int | None) -> None:
+        """How the list of services is now, and how many names it has, if there is one."""
+        for state in ("good", "last_good", "unusable", "absent"):
+            self._services_standing.labels(state).set(state == standing)
+        self._services_names.set(names or 0)
+        self._services_changes.labels(standing).inc()
 
     def exposition(self) -> bytes:
         """Everything in the text format of Prometheus, whose type is `CONTENT_TYPE`."""

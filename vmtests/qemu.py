@@ -22,7 +22,7 @@ from vmtests.errors import VmError
 BINARY = "qemu-system-x86_64"
 #: What the kernel is told: no defences that cost emulated time, and a console that says only what matters.
 _KERNEL = (
-    "console=ttyS0 loglevel=4 mitigations=off nokaslr no5lvl audit=0 panic=-1 net.ifnames=0 random.trust_cpu=on "
+    "console=ttyS0 loglevel=4 mitigations=off nokaslr no5lvl audit=0 lsm=landlock,lockdown,yama panic=-1 net.ifnames=0 random.trust_cpu=on "
     "tsc=reliable systemd.show_status=no systemd.log_target=journal"
 )
 #: Seconds within which a machine under KVM must say that it lives.

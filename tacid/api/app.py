@@ -55,9 +55,9 @@ def build(
     audit: Lines | None = None,
     accounts: Lines | None = None,
 ) -> ASGIApp:
-    """The application behind its doors. Raises ``InputError`` where the file of keys can't be used."""
+    """The application behind its doors."""
     app = create_app(service, metrics)
-    return guarded(app, config.server, metrics=metrics, log=log, audit=audit, accounts=accounts)
+    return guarded(app, config.server, service.keys, metrics=metrics, log=log, audit=audit, accounts=accounts)
 
 
 def create_app(service: Service, metrics: Metrics) -> FastAPI:
@@ -119,10 +119,14 @@ def _add_common(app: FastAPI, service: Service, metrics: Metrics) -> None:
     async def ready() -> Response:
         engines = service.behind.states()
         up = any(engine["state"] in ("ready", "resting") for engine in engines)
-        return json_response({"ready": up, "engines": engines}, 200 if up else 503)
+        told = {"ready": up, "engines": engines}
+        if lists := await service.offers.lists():
+            told["lists"] = lists
+        return json_response(told, 200 if up else 503)
 
     @app.get("/metrics")
     async def figures() -> Response:
+        await service.offers.lists()
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)
 
     @app.get("/docs")

@@ -54,14 +54,14 @@ _LINGER_SECONDS = 5.0
 def guarded(
     app: ASGIApp,
     config: ServerConfig,
+    keys: Keys | None,
     *,
     metrics: Metrics,
     log: Lines,
     audit: Lines | None = None,
     accounts: Lines | None = None,
 ) -> ASGIApp:
-    """The app behind all doors. Raises ``InputError`` where the file of keys can't be used."""
-    keys = Keys(config.keys) if config.keys is not None else None
+    """The app behind all doors."""
     app = BodyDoor(app, most=config.max_body, timeout=config.body_timeout)
     app = StreamDoor(app, most=config.streams_per_key, metrics=metrics)
     app = KeyDoor(app, keys, Networks(config.trusted))
@@ -300,7 +300,8 @@ class KeyDoor:
     def _needs_none(self, scope: Scope) -> bool:
         # The address of the connection itself; what a header says of it anybody can write.
         peer = scope["client"][0] if scope.get("client") else None
-        return peer in self._trusted or (self._keys is None and is_loopback(peer))
+        asked = self._keys is not None and self._keys.asked
+        return peer in self._trusted or (not asked and is_loopback(peer))
 
 
 def _presented(scope: Scope) -> list[bytes]:

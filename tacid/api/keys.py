@@ -2,6 +2,9 @@
 
 The file has one key a line, ``name:key`` or ``name:sha256:HEX`` (of the key's bytes); ``#`` begins a comment. Keys are
 only kept hashed: they are long and random, so one round of SHA-256 is enough.
+
+Where none is configured, systemd may give one: the credential ``keys`` (systemd.exec(5), LoadCredential), a copy that
+is made when the unit starts. What a reload hands over lies in the unit's runtime directory by the same name.
 """
 
 from __future__ import annotations
@@ -16,11 +19,14 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from tacid.config import Config
+from tacid.config import Config, ServerConfig
 from tacid.errors import InputError
+from tacid.systemd import directory
 
 #: Bytes that the file may have.
 MAX_BYTES = 1024 * 1024
+#: What the credential is called.
+CREDENTIAL = "keys"
 #: Characters that a key must have at least.
 MIN_KEY = 16
 
@@ -33,15 +39,24 @@ _log = logging.getLogger("tacid")
 class Keys:
     """The keys of a file, read again when it changes. A file that can't be used leaves the last good keys in force."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises ``InputError`` that names the file and the line."""
-        self._path = path
-        self._seen = _stamp(path)
-        self._names = read_keys(path)
+    def __init__(self, path: Path, *, newer: Path | None = None, optional: bool = False) -> None:
+        """``newer`` goes before ``path`` from when it is there. ``optional``: no file, or an empty one, asks for no key.
+
+        Raises ``InputError`` that names the file and the line.
+        """
+        self._places = (path,) if newer is None else (newer, path)
+        self._seen = self._stamps()
+        self._names = {} if optional and not has_keys(self._path) else read_keys(self._path)
+
+    @property
+    def asked(self) -> bool:
+        """Whether anybody needs a key."""
+        self.look()
+        return bool(self._names)
 
     def name_of(self, key: bytes) -> str | None:
         """The name of a key, or none; takes as long for the first key as for the last and for none."""
-        self._reload()
+        self.look()
         digest = hashlib.sha256(key).digest()
         found: str | None = None
         for known, name in self._names.items():
@@ -49,17 +64,49 @@ class Keys:
                 found = name
         return found
 
-    def _reload(self) -> None:
-        stamp = _stamp(self._path)
-        if stamp == self._seen:
+    def look(self) -> None:
+        """Read the file again if it is another one."""
+        stamps = self._stamps()
+        if stamps == self._seen:
             return
-        self._seen = stamp
+        self._seen = stamps
         try:
             self._names = read_keys(self._path)
         except InputError as error:
             _log.error("%s The %d keys read before stay in force.", error, len(self._names))
         else:
             _log.warning("The keys %s were read again: %d of them.", self._path, len(self._names))
+
+    @property
+    def _path(self) -> Path:
+        return next((place for place in self._places if place.exists()), self._places[-1])
+
+    def _stamps(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(_stamp(place) for place in self._places)
+
+
+def keys_of(config: ServerConfig) -> Keys | None:
+    """The keys that are asked for: of the configured file, else of the unit's credential, else none.
+
+    Raises ``InputError`` that names the file and the line.
+    """
+    given, runtime = directory("CREDENTIALS"), directory("RUNTIME")
+    path = config.keys or (given / CREDENTIAL if given is not None else None)
+    if path is None:
+        return None
+    newer = runtime / path.name if runtime is not None and path.parent == given else None
+    return Keys(path, newer=newer, optional=config.keys is None)
+
+
+def has_keys(path: Path) -> bool:
+    """Whether a file has a line that is neither empty nor a comment; false where there is none."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # reading it says what is wrong
+    return any(line.strip() and not line.strip().startswith(b"#") for line in lines)
 
 
 def read_keys(path: Path) -> dict[bytes, str]:
@@ -146,8 +193,12 @@ class Networks:
 def check_exposure(config: Config) -> None:
     """Refuse to listen where others can reach the server and nothing keeps them out. Raises ``InputError``."""
     server = config.server
-    if server.keys is None and not is_loopback(server.host):
+    if is_loopback(server.host) or server.keys is not None:
+        return
+    given = keys_of(server)
+    if given is None or not given.asked:
         raise InputError(
             f"The server would listen on {server.host} without keys: whoever reaches it could use the model and ask "
-            "for changes of this machine. Set server.keys to a file of keys, or server.host to 127.0.0.1."
+            "for changes of this machine. Set server.keys to a file of keys (under systemd: write /etc/tacid/keys), or "
+            "server.host to 127.0.0.1."
         )

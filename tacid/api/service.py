@@ -15,8 +15,10 @@ from tacid.api.affinity import conversation, key_of
 from tacid.api.behind import PATIENCE, Behind, Stand
 from tacid.api.cards import ModelCard, card_of_served, unknown_card
 from tacid.api.events import Events
+from tacid.api.keys import keys_of
 from tacid.api.left_out import refuse
 from tacid.api.modes import Sessions
+from tacid.api.offers import MachineOffers
 from tacid.api.refused import keep_refused
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.api.turn_request import TurnRequests
@@ -65,7 +67,10 @@ class Who:
 
 
 class Service:
-    """Everything behind the routes; use it as a context. Raises what `Backend` and ``load_catalogue`` raise."""
+    """Everything behind the routes; use it as a context.
+
+    Raises what `Backend` and ``load_catalogue`` raise, ``InputError`` where the file of keys can't be used.
+    """
 
     def __init__(self, config: Config, metrics: Metrics) -> None:
         self.config = config
@@ -91,7 +96,9 @@ class Service:
             frozenset(tool.name for tool in self.own),
             server.strict_tools,
         )
-        self._requests = TurnRequests(config, self.own)
+        self.keys = keys_of(server)
+        self.offers = MachineOffers(config.machine, metrics)
+        self._requests = TurnRequests(config, self.own, self.offers)
         self.behind = Behind(config, metrics)
         self._sessions = Sessions()
         self._card: ModelCard | None = None
@@ -117,6 +124,20 @@ class Service:
 
     async def __aexit__(self, *error: object) -> None:
         await self.behind.__aexit__(*error)
+
+    @property
+    def status(self) -> str:
+        """How the engines are, in one line."""
+        return "; ".join(
+            f"{state['name']} is {state['state']}" + (f" ({state['reason']})" if state["reason"] else "")
+            for state in self.behind.states()
+        )
+
+    async def look_again(self) -> None:
+        """Read the keys and the machine's lists now. What is open goes on with what it began with."""
+        if self.keys is not None:
+            await asyncio.to_thread(self.keys.look)
+        await self.offers.lists()
 
     def end_open(self) -> None:
         """End every open turn, each client being told; turns that come later end at once. Ask in the event loop."""

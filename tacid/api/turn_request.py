@@ -18,12 +18,12 @@ from tacid.turn.request import Fetched, TurnRequest
 
 
 class TurnRequests:
-    """Makes turns; ``own`` are the server's tools."""
+    """Makes turns; ``own`` are the server's tools, ``offers`` what the machine adds."""
 
-    def __init__(self, config: Config, own: Catalogue) -> None:
+    def __init__(self, config: Config, own: Catalogue, offers: MachineOffers) -> None:
         self._config = config
         self._own = own
-        self._offers = MachineOffers(config.machine)
+        self._offers = offers
 
     async def turn(
         self, chat: ChatRequest, key: str | None, served: Served | None, fetched: tuple[Fetched, ...] = ()

@@ -21,6 +21,7 @@ from tacid.cli.console import notice
 from tacid.cli.options import HopsFlag, IndexFlag, ModeFlag, tools_flags
 from tacid.config import Config, load_config
 from tacid.metrics import Metrics
+from tacid.systemd import Notifier
 
 #: Seconds between two looks at how the engine's start goes.
 LOOK = 0.05
@@ -70,9 +71,11 @@ def serve(
     /docs lists the routes, /ready says whether the engine answers, /metrics has figures.
     Standard error gets one line of JSON a request, without what was written in it.
 
+    Without a terminal SIGHUP has keys and lists read again; under systemd: systemctl reload tacid.
     Ctrl-C, or SIGTERM, gives open requests server.drain seconds; a second one doesn't wait.
     Exit codes: 0 after SIGTERM, 130 after Ctrl-C, 1 where it could not start.
     """
+    notifier = Notifier.of_environment()
     flags: dict[str, dict[str, Any]] = {"server": {}, "machine": {}, "model": {}, "engine": {}}
     flags["tools"] = tools_flags(tool_mode, index, max_hops)
     for section, key, value in (
@@ -106,7 +109,7 @@ def serve(
         service = Service(settings, metrics)
         app = build(settings, service, metrics, log=log, audit=audit, accounts=accounts)
         sockets = listen(settings.server.host, settings.server.port)
-        server = _Server(app, service, settings)
+        server = _Server(app, service, settings, notifier)
         server.run(sockets)
     finally:
         log.close()
@@ -120,8 +123,8 @@ def serve(
 class _Server(Server):
     """Tells a person how its start and its end go."""
 
-    def __init__(self, app: Any, service: Service, settings: Config) -> None:
-        super().__init__(app, service, drain=settings.server.drain)
+    def __init__(self, app: Any, service: Service, settings: Config, notifier: Notifier) -> None:
+        super().__init__(app, service, drain=settings.server.drain, notifier=notifier)
         host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
         self._url = f"http://{host}:{settings.server.port}"
         self._seconds = settings.server.drain

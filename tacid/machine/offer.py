@@ -13,7 +13,7 @@ from tacid.errors import CatalogueError
 from tacid.jsontext import quote
 from tacid.machine.facts import facts
 from tacid.machine.protocol import protocol_problems, protocol_tools
-from tacid.machine.services import ServiceList, service_narrowings, services_for
+from tacid.machine.services import ServiceList, ServicesState, service_narrowings, services_for
 from tacid.schema.narrow import narrow
 
 
@@ -41,7 +41,11 @@ def narrowed(services: ServiceList | None, *, propose: bool = True) -> Catalogue
 
 def offer_machine(config: MachineConfig) -> Offer:
     """Read the machine's lists and make its offer; `services_for` says what a missing or broken list means."""
-    state = services_for(config)
+    return offer_of(services_for(config))
+
+
+def offer_of(state: ServicesState) -> Offer:
+    """The machine's offer with the services that hold."""
     return Offer(narrowed(state.list, propose=state.offered), facts(state.list), state.notices)
 
 

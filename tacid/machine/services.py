@@ -1,5 +1,8 @@
 """The allow-list of services: the file, its last good copy, and what it narrows.
 
+A list that was once in force is only left for another one, or for an empty one, which narrows nothing: where its file
+breaks or goes away, the last good list holds on.
+
 The file is a JSON list of names, or of objects with a ``name`` and a ``description``; or an object
 ``{"version": 1, "services": [...]}`` around such a list. Other members are left for later versions. A name that
 occurs twice counts once, with the first description that says something.
@@ -17,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from tacid.config import SERVICES_FILE, MachineConfig
 from tacid.errors import InputError, ServicesError
@@ -30,6 +33,8 @@ MAX_NAME = 256
 #: Characters of a description that are kept.
 MAX_DESCRIPTION = 1000
 VERSION = 1
+
+Standing: TypeAlias = Literal["good", "last_good", "unusable", "absent"]
 
 #: Unicode categories that a name may not hold: controls, invisible format characters, lone surrogates, line ends.
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -45,11 +50,18 @@ class ServiceList:
 
 @dataclass(frozen=True, slots=True)
 class ServicesState:
-    """What holds now: the list if there is one, whether `propose_changes` may be offered, and what is to be said."""
+    """What holds now: the list if there is one, whether `propose_changes` may be offered, and what is to be said.
+
+    ``standing`` is how the file ``path`` is: good; replaced by the last good list; unusable, with nothing to replace
+    it; absent, as only the usual file may be. ``kept`` says whether the last good copy is this list's.
+    """
 
     list: ServiceList | None
     offered: bool
     notices: tuple[str, ...] = ()
+    path: Path = SERVICES_FILE
+    standing: Standing = "good"
+    kept: bool = True
 
 
 def load_services(path: Path) -> ServiceList:
@@ -101,31 +113,26 @@ def service_narrowings(services: ServiceList | None) -> tuple[Narrowing, ...]:
     )
 
 
-def services_for(config: MachineConfig, named: Path | None = None) -> ServicesState:
+def services_for(config: MachineConfig, named: Path | None = None, *, held: ServiceList | None = None) -> ServicesState:
     """The services that hold: of the file ``named`` (a flag), else the configured, else the usual one.
 
     A list that was read is kept as the last good copy in the state directory. One that is missing or broken is
-    replaced by that copy; without a copy `propose_changes` is not offered. Only the usual file, which nobody
-    configured, may be absent. Raises nothing: what went wrong is in the notices, a sentence each.
+    replaced by ``held``, the list that was in force before, or by that copy; without either `propose_changes` is not
+    offered. Only the usual file, which nobody configured, may be absent, if it always was. Raises nothing: what went
+    wrong is in the notices, a sentence each.
     """
-    path = named or config.services
-    if path is None:
-        if not _exists(SERVICES_FILE):
-            return ServicesState(
-                None,
-                True,
-                (
-                    f"There is no services file {SERVICES_FILE}, so any name of a service can be proposed; "
-                    "--services names one.",
-                ),
-            )
-        path = SERVICES_FILE
+    path = named or config.services or SERVICES_FILE
     copy = _copy_of(path, config.state_dir)
+    usual = named is None and config.services is None
+    if usual and held is None and not _exists(path) and not _exists(copy):
+        notice = f"There is no services file {path}, so any name of a service can be proposed; --services names one."
+        return ServicesState(None, True, (notice,), path, "absent")
     try:
         services = load_services(path)
     except ServicesError as error:
-        return _last_good(copy, str(error))
+        return _last_good(path, copy, str(error), held)
     notices = []
+    kept = True
     if not services.names:
         notices.append(f"The services file {path} is an empty list, so any name of a service can be proposed.")
     try:
@@ -133,7 +140,8 @@ def services_for(config: MachineConfig, named: Path | None = None) -> ServicesSt
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         notices.append(f"The last good copy {copy} can't be written: {reason}; check the state directory.")
-    return ServicesState(services, True, tuple(notices))
+        kept = False
+    return ServicesState(services, True, tuple(notices), path, "good", kept)
 
 
 def _entry(entry: Any, what: str) -> tuple[str, str]:
@@ -169,19 +177,20 @@ def _copy_of(path: Path, state_dir: Path) -> Path:
     return state_dir / "services" / f"{key}.json"
 
 
-def _last_good(copy: Path, why: str) -> ServicesState:
-    if not _exists(copy):
+def _last_good(path: Path, copy: Path, why: str, held: ServiceList | None) -> ServicesState:
+    services = held
+    if services is None and not _exists(copy):
         notice = f"{why} There is no copy of a list that worked, so {PROPOSE_CHANGES} is not offered."
-        return ServicesState(None, False, (notice,))
+        return ServicesState(None, False, (notice,), path, "unusable")
     try:
-        services = load_services(copy)
+        services = services or load_services(copy)
     except ServicesError as error:
-        return ServicesState(None, False, (why, f"{error} So {PROPOSE_CHANGES} is not offered."))
+        return ServicesState(None, False, (why, f"{error} So {PROPOSE_CHANGES} is not offered."), path, "unusable")
     count = len(services.names)
     notice = f"{why} The last list that worked is used ({count:,} name{'' if count == 1 else 's'})."
     if not services.names:
         notice += " It is empty, so any name of a service can be proposed."
-    return ServicesState(services, True, (notice,))
+    return ServicesState(services, True, (notice,), path, "last_good")
 
 
 def _keep(copy: Path, services: ServiceList, path: Path) -> None:

@@ -18,6 +18,7 @@ from starlette.responses import StreamingResponse
 
 from tacid.api.doors import UVICORN, guarded
 from tacid.api.faults import add_handlers
+from tacid.api.keys import keys_of
 from tacid.api.logs import Lines, open_lines
 from tacid.chat import Call, Usage
 from tacid.config import ServerConfig
@@ -118,7 +119,7 @@ def behind(config: ServerConfig, tmp_path: Path, lines: Lines | None = None, aud
         app.get(f"/v1/{name}")(raiser())
         app.get(f"/api/{name}")(raiser())
 
-    made.app = guarded(app, config, metrics=metrics, log=lines, audit=audit)
+    made.app = guarded(app, config, keys_of(config), metrics=metrics, log=lines, audit=audit)
     return made
 
 
