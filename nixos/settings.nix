@@ -18,6 +18,8 @@ let
     tools.mode = cfg.toolMode;
     model = { inherit (first.model) name dir; };
     engine.url = "unix://${first.socket}";
+    # Named, the file has to be there with a key in it; without a name the credential may be empty.
+    server.keys = if cfg.apiKeysFile == null then null else "/run/credentials/tacid.service/keys";
   };
   # Without tables there is the one engine of [engine]; with any, that one needs a table, too.
   endpoints = lib.optionalAttrs (cfg.engines != { } || others != [ ]) {
