@@ -17,12 +17,11 @@ let
     let
       description = (enable name).description or "";
       text = description.text or description;
-      words = attempt (if builtins.isString text then builtins.seq text text else "");
-      what = builtins.match "[[:space:]]*[Ww]hether to enable (.*[^.[:space:]])[.[:space:]]*" (
-        if builtins.isString words then words else ""
-      );
+      words = attempt (if builtins.isString text then text else "");
+      known = if builtins.isString words then words else "";
+      what = builtins.match "[[:space:]]*[Ww]hether to enable (.*[^.[:space:]])[.[:space:]]*" known;
     in
-    if what == null then "" else builtins.head what;
+    if what == null then known else builtins.head what;
 in
 map (name: {
   inherit name;

@@ -42,7 +42,7 @@ def test_the_flake_gives_what_it_promises(shown: Any) -> None:
         assert shown["apps"][system]["default"]["type"] == "app"
     for system in SYSTEMS[:2]:
         assert {"docs", "image"} <= set(shown["packages"][system])
-        assert {"docs", "format", "module", "tacid", "tacid-appliance"} <= set(shown["checks"][system])
+        assert {"docs", "format", "tacid", "tacid-appliance"} <= set(shown["checks"][system])
     assert "aarch64-darwin" not in shown["checks"]
 
 

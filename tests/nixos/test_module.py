@@ -139,7 +139,7 @@ def test_by_default_the_list_is_what_the_modules_can_enable(module: Module) -> N
     assert known == {
         "nginx": "nginx, a web server",
         "marked": "*marked* text",
-        "odd": "",
+        "odd": "Turns odd on",
         "silent": "",
         "bitter": "",
     }
