@@ -13,7 +13,17 @@ import pytest
 from tests.nixos.nix import ROOT, STANDIN, Nix, missing
 
 #: What the flake reads. The rest of the repository is left out, so that nothing else is copied into the store.
-FLAKE = ("flake.nix", "flake.lock", "LICENSE", "README.md", "pyproject.toml", "nixos", "packaging", "examples", "vmtests")
+FLAKE = (
+    "flake.nix",
+    "flake.lock",
+    "LICENSE",
+    "README.md",
+    "pyproject.toml",
+    "nixos",
+    "packaging",
+    "examples",
+    "vmtests",
+)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
         ("services.tacid.apiKeysFile", "store", "in quotes"),
     ),
     "keys that Nix would copy into the store": ("{ apiKeysFile = ./keys; }", ("apiKeysFile", "store", "in quotes")),
-    "state in the store": ("{ stateDir = builtins.storeDir + \"/x\"; }", ("stateDir", "store")),
+    "state in the store": ('{ stateDir = builtins.storeDir + "/x"; }', ("stateDir", "store")),
     "a key as text for the engine": ('{ settings.engine.key = "s3cret"; }', ("settings.engine.key", "EnvironmentFile")),
     "a key as text for an endpoint": (
         '{ settings.endpoints = [ { name = "x"; kind = "remote"; url = "https://x"; key = "s3cret"; } ]; }',

@@ -80,7 +80,7 @@ def test_a_refusal_names_the_option(module: Module) -> None:
 
 
 def test_what_is_no_option_is_refused(module: Module) -> None:
-    for wrong in ("{ apiKey = \"secret\"; }", "{ engine.thread = 4; }", "{ engines.small.port = 1; }"):
+    for wrong in ('{ apiKey = "secret"; }', "{ engine.thread = 4; }", "{ engines.small.port = 1; }"):
         with pytest.raises(NixError, match="does not exist"):
             module("builtins.deepSeq cfg true", wrong)
 

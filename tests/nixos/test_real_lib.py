@@ -40,6 +40,8 @@ def test_every_option_can_be_documented(nix: Nix, lib: Path) -> None:
         )
         """
     )
-    assert {"services.tacid.services", "services.tacid.engines.<name>.model", "services.tacid.settings.server.port"} <= {
-        name if name.startswith("services.") else f"services.{name}" for name in documented
-    }
+    assert {
+        "services.tacid.services",
+        "services.tacid.engines.<name>.model",
+        "services.tacid.settings.server.port",
+    } <= {name if name.startswith("services.") else f"services.{name}" for name in documented}

@@ -13,7 +13,7 @@ from tests.nixos.conftest import Module
 from tests.nixos.nix import ROOT
 
 SHIPPED = ROOT / "packaging" / "systemd"
-TRIGGERS = "{ restart = [ \"toml\" ]; reload = [ \"list\" ]; }"
+TRIGGERS = '{ restart = [ "toml" ]; reload = [ "list" ]; }'
 CARDS = ("none", "cuda", "rocm", "vulkan")
 
 
@@ -25,7 +25,9 @@ def units(module: Module, set_: str) -> dict[str, Any]:
 def shipped(name: str) -> dict[str, list[str]]:
     """The settings of a shipped unit's [Service], each with its values in order."""
     found: dict[str, list[str]] = {}
-    for line in (SHIPPED / name).read_text(encoding="utf-8").partition("[Service]")[2].partition("[Install]")[0].splitlines():
+    for line in (
+        (SHIPPED / name).read_text(encoding="utf-8").partition("[Service]")[2].partition("[Install]")[0].splitlines()
+    ):
         key, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
             found.setdefault(key, []).append(value)
@@ -74,7 +76,10 @@ def test_keys_come_as_a_credential_and_stand_nowhere_else(module: Module) -> Non
     assert keyed["tacid"]["environment"] == {"KEYS": "/run/secrets/keys"}
     assert shipped("tacid.service")["LoadCredential"][0].startswith("keys:")
     # A credential that lacks keys is refused, since the configuration names it.
-    assert module('(at "settings.nix" given).server.keys', '{ apiKeysFile = "/k"; }') == "/run/credentials/tacid.service/keys"
+    assert (
+        module('(at "settings.nix" given).server.keys', '{ apiKeysFile = "/k"; }')
+        == "/run/credentials/tacid.service/keys"
+    )
 
 
 def test_an_engine_gets_its_server_its_threads_and_its_model(module: Module) -> None:
@@ -150,7 +155,9 @@ def test_the_unit_fails_with_a_sentence_where_the_card_is_not_seen(
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
     assert done.returncode == code
     assert (done.stderr == "") == (code == 0)
-    assert code == 0 or "services.tacid asks for acceleration by cuda, and llama-server sees no such card" in done.stderr
+    assert (
+        code == 0 or "services.tacid asks for acceleration by cuda, and llama-server sees no such card" in done.stderr
+    )
 
 
 def test_state_elsewhere_is_mounted_where_the_unit_has_its_own(module: Module) -> None:
