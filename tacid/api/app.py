@@ -188,8 +188,10 @@ def _add_openai(app: FastAPI, service: Service) -> None:
     async def embed(request: Request) -> Response:
         asked = await json_body(request)
         inputs, dimensions = embeddings.openai_inputs(asked), embeddings.check_openai(asked)
-        about = await about_of(request, service, want_str(asked, "model"), time.perf_counter())
-        found = await while_there(request, embeddings.embed(service, inputs, who(request), dimensions=dimensions))
+        model = want_str(asked, "model")
+        about = await about_of(request, service, model, time.perf_counter())
+        work = embeddings.embed(service, inputs, who(request), model=model, dimensions=dimensions)
+        found = await while_there(request, work)
         return json_response(embeddings.openai_body(asked, about.model, found))
 
 

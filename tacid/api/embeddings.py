@@ -31,11 +31,13 @@ class Embedded:
     tokens: int
 
 
-async def embed(service: Service, inputs: Inputs, who: Who, *, dimensions: int | None = None) -> Embedded:
+async def embed(
+    service: Service, inputs: Inputs, who: Who, *, model: str | None, dimensions: int | None = None
+) -> Embedded:
     """The vectors of ``inputs``. Raises ``RequestError`` where the engine gives none, or none of that length."""
     if not inputs:
         return Embedded((), 0)
-    async with service.pool.lease((), who=who.name, patience=service.patience) as lease:
+    async with service.pool_of(model).lease((), who=who.name, patience=service.patience) as lease:
         try:
             answer = await lease.served.endpoint.client.embeddings(
                 {"input": _sendable(inputs), "encoding_format": "float"}

@@ -40,7 +40,7 @@ class Keys:
     """The keys of a file, read again when it changes. A file that can't be used leaves the last good keys in force."""
 
     def __init__(self, path: Path, *, newer: Path | None = None, optional: bool = False) -> None:
-        """``newer`` goes before ``path`` from when it is there. ``optional``: no file, or an empty one, asks for no key.
+        """``newer`` goes before ``path`` once it is there. ``optional``: no file, or an empty one, asks for no key.
 
         Raises ``InputError`` that names the file and the line.
         """
@@ -79,7 +79,7 @@ class Keys:
 
     @property
     def _path(self) -> Path:
-        return next((place for place in self._places if place.exists()), self._places[-1])
+        return next((place for place in self._places if _stamp(place)), self._places[-1])
 
     def _stamps(self) -> tuple[tuple[int, ...], ...]:
         return tuple(_stamp(place) for place in self._places)

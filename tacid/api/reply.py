@@ -80,7 +80,7 @@ def who(request: Request) -> Who:
 
 async def about_of(request: Request, service: Service, model: str | None, started: float) -> About:
     """What the reply will say about itself. Raises ``ModelUnknown``, ``EngineError``."""
-    if service.known_model is None:
+    if service.known(model) is None and service.known_model is None:
         await while_there(request, service.meet())
     served = await service.model(model)
     note(request, model=served)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import math
 import os
 import signal
@@ -27,6 +28,9 @@ BACKLOG = 2048
 LAST_WORDS = 1
 #: Seconds between two looks at the engines, where the watchdog doesn't want more.
 LOOK = 1.0
+
+
+_LOG = logging.getLogger("tacid")
 
 
 class Server(uvicorn.Server):
@@ -85,8 +89,12 @@ class Server(uvicorn.Server):
             await self._hung_up.wait()
             self._hung_up.clear()
             self._notifier.reloading()
-            await self._service.look_again()
-            self._notifier.ready()
+            try:
+                await self._service.look_again()
+            except Exception:  # whatever it was: what held before holds on
+                _LOG.exception("Keys and lists could not be read again")
+            finally:
+                self._notifier.ready()
 
     async def _live(self) -> None:
         """Tell how the engines are, and be alive."""

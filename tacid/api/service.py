@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -101,14 +102,19 @@ class Service:
         self._requests = TurnRequests(config, self.own, self.offers)
         self.behind = Behind(config, metrics)
         self._sessions = Sessions()
-        self._card: ModelCard | None = None
+        self._cards: dict[Pool, ModelCard] = {}
         self._open: WeakSet[Events] = WeakSet()
         self._stopping = False
 
     @property
     def pool(self) -> Pool:
-        """The engines of our own that are asked first."""
+        """The engines of our own that are asked where no model is named; empty where there are none."""
         return self.behind.pool
+
+    def pool_of(self, asked: str | None) -> Pool:
+        """The engines of our own that serve the model of this name, else those that are asked without a name."""
+        stand = self.behind.serving(self._target(asked)) if asked is not None else None
+        return stand.place if stand is not None and isinstance(stand.place, Pool) else self.pool
 
     @property
     def name(self) -> str:
@@ -147,50 +153,56 @@ class Service:
 
     # Models
 
-    async def served(self, patience: float | None = None) -> Served:
-        """What the first ready engine serves, or one that rests, which this doesn't start.
+    async def served(self, asked: str | None = None) -> Served:
+        """What the first ready engine with this model serves, or one that rests, which this doesn't start.
 
         Raises ``EngineError`` where none is ready in time.
         """
-        return await self.pool.known(self.patience if patience is None else patience)
+        return await self.pool_of(asked).known(self.patience)
 
     @property
     def patience(self) -> float:
         """Seconds that a request waits for an engine that isn't ready."""
         return self.config.engine.start_timeout
 
-    async def load(self, keep: float | None = None) -> None:
+    async def load(self, asked: str | None = None, keep: float | None = None) -> None:
         """Have an engine that rests started; ``keep`` as in `keep`. Raises ``EngineError``."""
-        async with self.pool.visit(self.patience):
-            self.keep(keep)
+        async with self.pool_of(asked).visit(self.patience):
+            self.keep(asked, keep)
 
-    def keep(self, seconds: float | None) -> None:
+    def keep(self, asked: str | None, seconds: float | None) -> None:
         """Have the engine rest so many seconds after it was last used; infinite for never, none for as it is."""
         if seconds is not None:
-            self.pool.rest.asked(seconds)
+            self.pool_of(asked).rest.asked(seconds)
 
-    async def unload(self) -> None:
+    async def unload(self, asked: str | None = None) -> None:
         """Let the engine rest as soon as nobody uses it. Raises ``RequestError`` where it wasn't started here."""
-        await self.served()
-        if not await self.pool.unload():
+        await self.served(asked)
+        if not await self.pool_of(asked).unload():
             raise RequestError(
                 "The engine was not started by this server, so it can't be stopped from here; stop it where it was "
                 "started, or leave keep_alive out.",
                 param="keep_alive",
             )
 
-    async def loaded(self) -> list[ModelCard]:
-        """The card of the served model; none where all engines rest. Raises ``EngineError``."""
-        card = await self.card()
-        resting = self.pool.backends and all(backend.resting for backend in self.pool.backends)
-        return [] if resting else [card]
+    async def loaded(self) -> list[tuple[ModelCard, float]]:
+        """The cards of the models that are loaded, each with the seconds until it rests. Raises ``EngineError``."""
+        if not self.behind.pools:
+            return [(await self.card(), math.inf)]
+        awake = [pool for pool in self.behind.pools if not all(backend.resting for backend in pool.backends)]
+        if len(self.behind.pools) > 1:
+            awake = [pool for pool in awake if any(pool.usable(backend) for backend in pool.backends)]
+        return [(await self._card(pool), pool.rest.left) for pool in awake]
 
     @property
     def known_model(self) -> str | None:
         """The name of the model that is asked unless another one is named, where it is known without waiting."""
-        if self.pool.backends:
-            return next((backend.model for backend in self.pool.backends if backend.model is not None), None)
-        return self.behind.others[0].model
+        return self.behind.asked(None)[0].model
+
+    def known(self, asked: str | None) -> str | None:
+        """The served model's name for a name that a client gave, where it is known without waiting."""
+        stand = self.behind.serving(self._target(asked)) if asked is not None else self.behind.asked(None)[0]
+        return stand.model if stand is not None else None
 
     async def meet(self) -> None:
         """Wait until the served model is known, or a fallback has to do. Raises ``EngineError``."""
@@ -204,32 +216,50 @@ class Service:
             if len(self.behind.asked(None)) == 1:
                 raise
 
-    async def card(self) -> ModelCard:
-        """The card of the served model. Raises ``EngineError``."""
-        if not self.pool.backends:
-            await self.behind.others[0].wait_ready(self.patience)
-            return unknown_card(self.behind.others[0].endpoint.model)
-        served = await self.served()
-        if self._card is None or self._card.context != served.context:
-            self._card = await asyncio.to_thread(card_of_served, served)
-        return self._card
+    async def card(self, asked: str | None = None) -> ModelCard:
+        """The card of the served model of this name. Raises ``EngineError``."""
+        pool = self.pool_of(asked)
+        if pool.backends:
+            return await self._card(pool)
+        await self.behind.others[0].wait_ready(self.patience)
+        return unknown_card(self.behind.others[0].endpoint.model)
+
+    async def _card(self, pool: Pool) -> ModelCard:
+        served = await pool.known(self.patience)
+        card = self._cards.get(pool)
+        if card is None or card.context != served.context:
+            card = self._cards[pool] = await asyncio.to_thread(card_of_served, served)
+        return card
 
     async def cards(self) -> list[ModelCard]:
         """The cards of all models that can be asked for, by each of their names."""
-        first = await self.card()
-        found = {first.name: first}
+        found: dict[str, ModelCard] = {}
+        for stand in self.behind.stands:
+            if stand.fallback or not isinstance(stand.place, Pool):
+                continue
+            there = any(stand.place.usable(one) or one.resting for one in stand.place.backends)
+            # One among several that isn't there is still a model that can be asked for, and isn't waited for.
+            if not there and stand.model is not None and len(self.behind.stands) > 1:
+                card = self._cards.get(stand.place) or unknown_card(stand.model)
+            else:
+                card = await self._card(stand.place)
+            found.setdefault(card.name, card)
+        if not found:
+            first = await self.card()
+            found = {first.name: first}
         for other in self.behind.others:
             if other.model is not None:
                 found.setdefault(other.model, unknown_card(other.model))
+        first = next(iter(found.values()))
         for alias, target in self.config.model.aliases.items():
             found.setdefault(alias, replace(found.get(target, first), name=alias))
         return list(found.values())
 
-    async def check_context(self, wanted: object) -> None:
+    async def check_context(self, asked: str | None, wanted: object) -> None:
         """Raises ``RequestError`` where a client wants a longer context than is served."""
-        if not isinstance(wanted, int) or not self.pool.backends:
+        if not isinstance(wanted, int) or not self.pool_of(asked).backends:
             return
-        context = (await self.served()).context
+        context = (await self.served(asked)).context
         if wanted > context:
             raise RequestError(
                 f"num_ctx is {wanted:,}, but {context:,} tokens of context are served; leave it out, or raise "
@@ -239,29 +269,24 @@ class Service:
 
     async def model(self, asked: str | None) -> str:
         """The served model's name for a name that a client gave. Raises ``ModelUnknown`` that says what there is."""
+        if (known := self.known(asked)) is not None:
+            return known
         if self.known_model is None:
             await self.meet()
         name = self.known_model
         if name is None:
             # Nobody knows yet what the first place serves; a fallback takes it for whatever it is called.
             return asked or self.config.model.name
-        if asked is None or self.is_served(asked, name):
+        if asked is None:
             return name
-        others = [other.model for other in self.behind.others if other.model is not None]
-        if (target := self._target(asked)) in others:
-            return target
-        there = ", ".join(dict.fromkeys((name, *others)))
+        if (known := self.known(asked)) is not None:
+            return known
+        firsts = [stand.model for stand in self.behind.stands if not stand.fallback]
+        there = ", ".join(dict.fromkeys(model for model in firsts if model is not None))
         raise ModelUnknown(
             f"There is no model {quote(asked[:200], shown=True)} here; there is {there}. "
             "model.aliases gives it further names."
         )
-
-    def is_served(self, asked: str, name: str) -> bool:
-        """Whether ``asked`` means the served model ``name``: itself, its pin's further names, an alias."""
-        pin = next((b.pin for b in self.pool.backends if b.pin is not None), None)
-        own = {self.config.model.name} if self.pool.backends else set()
-        known = {name, *own, *(pin.aliases if pin is not None else ())}
-        return self._target(asked) in known
 
     def _target(self, asked: str) -> str:
         asked = asked.removesuffix(":latest")
@@ -301,7 +326,7 @@ class Service:
 
     async def count(self, chat: ChatRequest, who: Who) -> int:
         """The tokens of the prompt that a request would have."""
-        async with self.pool.visit(self.patience) as served:
+        async with self.pool_of(chat.model).visit(self.patience) as served:
             return await count(served.endpoint, await self._requests.turn(chat, who.key, served))
 
     async def _again(
@@ -398,7 +423,8 @@ class Service:
         tally = Tally()
         said = ""
         key = request.prompt if isinstance(request.prompt, str) else repr(request.prompt[:256])
-        async with self.pool.lease((key_of(key[:2000]),), who=who.name, patience=self.patience) as lease:
+        pool = self.pool_of(request.model)
+        async with pool.lease((key_of(key[:2000]),), who=who.name, patience=self.patience) as lease:
             endpoint = lease.served.endpoint
             ids = (
                 list(request.prompt)

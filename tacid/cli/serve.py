@@ -154,7 +154,8 @@ class _Server(Server):
             _say(f"tacid: ready at {self._url}: {name}. Ctrl-C ends it.", "green")
             return
         while True:
-            state = self._service.pool.backends[0].supervisor.state
+            supervisor = self._service.pool.backends[0].supervisor
+            state = supervisor.state
             if state.name == "ready":
                 served = await self._service.served()
                 _say(
@@ -167,6 +168,8 @@ class _Server(Server):
                 return
             if state.name == "failed":
                 words = f"tacid: the engine would not start, and the next request tries again: {state.reason}."
+            elif supervisor.spec.kind == "url":
+                words = f"tacid: waiting for {supervisor.spec.name}{f': {state.reason}' if state.reason else ''}."
             elif state.name == "restarting":
                 words = f"tacid: the engine is started again: {state.reason}."
             else:

@@ -7,16 +7,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tacid.api.service import Service
 from tacid.config import Config
-from tacid.errors import InputError
-from tacid.metrics import Metrics
+from tacid.engine import supervise
 from tests.api.scripted import Scripted, scripted
 from tests.endpoints.chat_server import ChatServer, chat_server
 from tests.serving import Served, serving
@@ -274,15 +271,40 @@ def test_an_engine_with_another_model_is_not_let_into_the_pool(engine: Scripted,
         assert len(set(logged(server))) == 1
 
 
-def test_engines_that_would_be_started_with_different_models_are_refused_at_once(
-    random_model: Path, smollm2: Path
+def test_engines_whose_tables_name_models_are_chosen_by_them(engine: Scripted, served: Any) -> None:
+    with scripted() as second:
+        second._props = {**second._props, "model_path": "large.gguf"}
+        _, http = served(
+            local(engine.url, "one", model="small"), local(second.url, "two", model="large"),
+            model={"aliases": {"gpt-4o": "large"}},
+        )  # fmt: skip
+        until(lambda: set(states(http).values()) == {"ready"})
+        engine.play(*[ON] * 2)
+        second.play(*[ON] * 2)
+        for name, model in (("large", "large"), ("gpt-4o", "gpt-4o"), ("small", "small"), (None, "m")):
+            answer = http.post("/v1/chat/completions", json={**BODY, **({"model": name} if name else {})})
+            assert called(answer) == {"room": "hall"}
+            assert answer.json()["model"] == model
+        assert (engine.calls, second.calls) == (2, 2)
+        assert {entry["id"] for entry in http.get("/v1/models").json()["data"]} == {"m", "large", "gpt-4o"}
+        assert http.post("/v1/chat/completions", json={**BODY, "model": "none"}).status_code == 404
+
+
+def test_an_engine_that_is_down_leaves_the_others_and_its_model_is_told_when_to_ask_again(
+    engine: Scripted, served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    endpoints = [
-        {"name": "one", "kind": "local", "model": str(random_model)},
-        {"name": "two", "kind": "local", "model": str(smollm2)},
-    ]
-    with pytest.raises(InputError, match=r'"one" and "two" would serve different models'):
-        Service(Config.model_validate({"endpoints": endpoints}), Metrics())
+    monkeypatch.setattr(supervise, "GONE", 0.5)
+    _, http = served(local(unused(), "down", model="large"), local(engine.url, "up", model="small"))
+    until(lambda: states(http)["up"] == "ready")
+    engine.play(ON)
+    assert called(http.post("/v1/chat/completions", json={**BODY, "model": "small"})) == {"room": "hall"}
+    assert http.get("/ready").json()["ready"] is True
+    assert {entry["id"] for entry in http.get("/v1/models").json()["data"]} == {"m", "large"}
+    for path, body in (("/v1/chat/completions", BODY), ("/v1/messages", {**BODY, "tools": [], "max_tokens": 9})):
+        answer = http.post(path, json={**body, "model": "large"})
+        assert answer.status_code == 503, answer.text
+        assert int(answer.headers["retry-after"]) >= 1
+        assert "Nothing answers at" in answer.text
 
 
 def test_two_engines_are_asked_in_turns(engine: Scripted, served: Any) -> None:

@@ -30,6 +30,7 @@ from tacid.api.reply import (
     who,
     whole,
 )
+from tacid.api.request import ChatRequest
 from tacid.api.service import Service
 from tacid.api.sse import json_line
 
@@ -64,14 +65,18 @@ def _add_models(app: FastAPI, service: Service) -> None:
 
     @app.get("/api/ps")
     async def loaded() -> Response:
-        left = service.pool.rest.left
-        expires = datetime.now(UTC) + timedelta(seconds=left) if left < _LONGEST else show.NEVER
-        return json_response(show.ps_body(await service.loaded(), expires=expires))
+        now = datetime.now(UTC)
+        there = [
+            (card, now + timedelta(seconds=left) if left < _LONGEST else show.NEVER)
+            for card, left in await service.loaded()
+        ]
+        return json_response(show.ps_body(there))
 
     @app.post("/api/show")
     async def shown(request: Request) -> Response:
-        await service.model(show.wanted_model(await json_body(request)))
-        return json_response(show.show_body(await service.card()))
+        model = show.wanted_model(await json_body(request))
+        await service.model(model)
+        return json_response(show.show_body(await service.card(model)))
 
 
 def _add_reply(app: FastAPI, service: Service, path: str, wire: ollama.OllamaWire) -> None:
@@ -84,23 +89,30 @@ def _add_reply(app: FastAPI, service: Service, path: str, wire: ollama.OllamaWir
         if path == "/api/generate" and ollama.is_raw(asked):
             raw = ollama.parse_raw(asked, service.limits)
             about = await about_of(request, service, raw.model, started)
-            service.keep(ollama.keep_alive_of(asked))
+            service.keep(raw.model, ollama.keep_alive_of(asked))
             events = service.completion_events(raw, who(request), started=started)
             if raw.stream:
                 return await streamed(request, events, wire.stream(raw, about), wire.media_type, settings)
             return await whole(request, events, lambda result: wire.whole(raw, about, result))
         chat = asked_of(request, wire.parse(asked, service.limits), asked, service)
         about = await about_of(request, service, chat.model, started)
-        await while_there(request, service.check_context(chat.extra.get("num_ctx")))
+        await while_there(request, service.check_context(chat.model, chat.extra.get("num_ctx")))
         keep = chat.extra.get("keep_alive")
         if chat.extra.get("load"):
-            await while_there(request, service.unload() if chat.extra.get("unload") else service.load(keep))
+            await while_there(request, _loaded(service, chat, keep))
             return json_response(wire.loaded(chat, about))
-        service.keep(keep)
+        service.keep(chat.model, keep)
         events = service.events(chat, who(request), started=started)
         if chat.stream:
             return await streamed(request, events, wire.stream(chat, about), wire.media_type, settings)
         return await whole(request, events, lambda result: wire.whole(chat, about, result))
+
+
+async def _loaded(service: Service, chat: ChatRequest, keep: float | None) -> None:
+    if chat.extra.get("unload"):
+        await service.unload(chat.model)
+    else:
+        await service.load(chat.model, keep)
 
 
 def _add_embeddings(app: FastAPI, service: Service) -> None:
@@ -112,9 +124,10 @@ def _add_embeddings(app: FastAPI, service: Service) -> None:
             inputs = embeddings.ollama_inputs(asked, older=older)
             dimensions = want_int(asked, "dimensions", low=1)
             keep = ollama.keep_alive_of(asked)
-            about = await about_of(request, service, show.wanted_model(asked), started)
-            service.keep(keep)
-            work = embeddings.embed(service, inputs, who(request), dimensions=dimensions)
+            model = show.wanted_model(asked)
+            about = await about_of(request, service, model, started)
+            service.keep(model, keep)
+            work = embeddings.embed(service, inputs, who(request), model=model, dimensions=dimensions)
             found = await while_there(request, work)
             return json_response(embeddings.ollama_body(about.model, found, older=older, started=started))
 

@@ -72,7 +72,7 @@ def show_body(card: ModelCard) -> dict[str, Any]:
     }
 
 
-def ps_body(cards: Iterable[ModelCard], *, expires: datetime = NEVER, size_vram: int = 0) -> dict[str, Any]:
+def ps_body(loaded: Iterable[tuple[ModelCard, datetime]], *, size_vram: int = 0) -> dict[str, Any]:
     """``GET /api/ps``: the models that are loaded, until when, and how many bytes of each lie in a GPU's memory."""
     return {
         "models": [
@@ -83,7 +83,7 @@ def ps_body(cards: Iterable[ModelCard], *, expires: datetime = NEVER, size_vram:
                 "size_vram": size_vram,
                 "context_length": card.context,
             }
-            for card in cards
+            for card, expires in loaded
         ]
     }
 

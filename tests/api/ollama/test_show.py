@@ -11,6 +11,7 @@ import pytest
 
 from tacid.api.cards import ModelCard
 from tacid.api.ollama.show import (
+    NEVER,
     normal_name,
     parameter_size,
     ps_body,
@@ -98,10 +99,10 @@ def test_a_model_that_thinks_says_so() -> None:
 
 
 def test_running_models_have_their_memory_and_no_end() -> None:
-    (entry,) = ps_body([CARD])["models"]
+    (entry,) = ps_body([(CARD, NEVER)])["models"]
     assert (entry["size"], entry["size_vram"], entry["context_length"]) == (600_000_000, 0, 4096)
     assert entry["expires_at"] == "2300-01-01T00:00:00.000000Z"
-    (entry,) = ps_body([CARD], expires=CARD.modified, size_vram=5)["models"]
+    (entry,) = ps_body([(CARD, CARD.modified)], size_vram=5)["models"]
     assert (entry["expires_at"], entry["size_vram"]) == ("2025-01-02T03:04:05.000678Z", 5)
 
 

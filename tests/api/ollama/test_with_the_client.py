@@ -9,7 +9,7 @@ import pytest
 
 from tacid.api.faults import Fault
 from tacid.api.ollama import CHAT, GENERATE, is_raw, parse_raw
-from tacid.api.ollama.show import ps_body, show_body, tags_body
+from tacid.api.ollama.show import NEVER, ps_body, show_body, tags_body
 from tacid.api.request import ChatRequest, CompletionRequest, Limits
 from tacid.chat import Call, Say, Think
 from tests.api.ollama.test_encode import CALLED, OSLO, ROME, SPOKEN, about, result
@@ -127,7 +127,7 @@ def test_the_clients_own_types_take_every_body() -> None:
     assert shown.modelinfo is not None
     assert shown.modelinfo["llama.context_length"] == CARD.context
     assert "tools" in (shown.capabilities or [])
-    running = types.ProcessResponse(**ps_body([CARD])).models[0]
+    running = types.ProcessResponse(**ps_body([(CARD, NEVER)])).models[0]
     assert (running.name, running.context_length) == ("smollm2:latest", 4096)
 
 
