@@ -3,5 +3,5 @@
 
   inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-26.05";
 
-  outputs = { self, nixpkgs }: import ./nixos/outputs.nix { inherit self nixpkgs; };
+  outputs = inputs: import ./nixos/outputs.nix { inherit (inputs) self nixpkgs; };
 }

@@ -5,7 +5,8 @@ let
   machine = tacid: evaluate [ { services.tacid = tacid // { enable = true; }; } ];
   failing = tacid: builtins.filter (one: !one.assertion) (machine tacid).assertions;
   refused = tacid: word: builtins.any (one: lib.hasInfix word one.message) (failing tacid);
-  throws = tacid: !(builtins.tryEval (builtins.deepSeq (machine tacid).services.tacid true)).success;
+  throws =
+    tacid: !(builtins.tryEval (builtins.deepSeq (machine tacid).services.tacid true)).success;
   plain = machine { };
   large = machine {
     engines.small = { };

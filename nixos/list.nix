@@ -3,6 +3,10 @@
 {
   version = 1;
   services = map (
-    service: if builtins.isString service then { name = service; } else { inherit (service) name description; }
+    service:
+    if builtins.isString service then
+      { name = service; }
+    else
+      { inherit (service) name description; }
   ) cfg.services;
 }

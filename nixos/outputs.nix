@@ -8,13 +8,16 @@ let
   ];
   # Nothing was tried there: the application and the engine alone, without units and machines.
   darwin = [ "aarch64-darwin" ];
-  each = systems: make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
+  each =
+    systems: make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
   machine = import ./machine.nix { inherit self nixpkgs; };
   example = ../examples/nixos;
 in
 {
   packages = each (linux ++ darwin) (
-    pkgs: import ./packages { inherit pkgs; } // lib.optionalAttrs pkgs.stdenv.hostPlatform.isLinux {
+    pkgs:
+    import ./packages { inherit pkgs; }
+    // lib.optionalAttrs pkgs.stdenv.hostPlatform.isLinux {
       docs = import ./docs.nix { inherit pkgs; };
       image =
         (machine pkgs.stdenv.hostPlatform.system [ (example + "/configuration.nix") ])
@@ -30,7 +33,9 @@ in
     };
   });
 
-  overlays.default = final: prev: { inherit (import ./packages { pkgs = final; }) tacid tacid-appliance; };
+  overlays.default = final: prev: {
+    inherit (import ./packages { pkgs = final; }) tacid tacid-appliance;
+  };
 
   nixosModules.default = import ./with-packages.nix self;
 

@@ -75,7 +75,7 @@ def test_an_option_refuses_what_is_not_of_its_type(verdicts: dict[str, bool], pa
 
 
 def test_a_refusal_names_the_option(module: Module) -> None:
-    with pytest.raises(NixError, match="`services.tacid.toolMode' is not of type"):
+    with pytest.raises(NixError, match=r"`services\.tacid\.toolMode' is not of type"):
         module("cfg.toolMode", '{ toolMode = "all"; }')
 
 
