@@ -9,7 +9,7 @@ let
   inherit (pkgs.stdenv.hostPlatform) system;
 
   files = builtins.attrNames (builtins.readDir ../vmtests);
-  scripts = builtins.filter (name: name != "guest.nix" && lib.hasSuffix ".nix" name) files;
+  scripts = builtins.filter (lib.hasSuffix ".nix") files;
   machines = builtins.listToAttrs (
     map (file: {
       name = "vm-${lib.removeSuffix ".nix" file}";

@@ -8,8 +8,7 @@ let
   ];
   # Nothing was tried there: the application and the engine alone, without units and machines.
   darwin = [ "aarch64-darwin" ];
-  each =
-    systems: make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
+  each = systems: make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
   machine = import ./machine.nix { inherit self nixpkgs; };
   example = ../examples/nixos;
 in

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacid.config import Config, settings
-from tacid.engine.pins import PINS
+from tacid.engine.pins import PINS, Hub
 from tests.nixos.conftest import Module
 from tests.nixos.nix import NixError
 
@@ -127,14 +127,14 @@ def test_a_typed_setting_is_one_of_tacid_with_its_default(module: Module, path: 
 
 def test_a_model_is_a_pin_that_lies_on_the_hub(module: Module) -> None:
     names = set(module('builtins.attrNames (at "pins.nix").models'))
-    assert names == {pin.name for pin in PINS if any(hasattr(one, "hub") for one in pin.mirrors)}
+    assert names == {pin.name for pin in PINS if any(isinstance(one, Hub) for one in pin.mirrors)}
     assert module("cfg.model") in names
 
 
 def test_pins_are_fetched_from_where_the_python_side_fetches_them(module: Module) -> None:
     for pin in PINS:
         for mirror in pin.mirrors:
-            if hasattr(mirror, "hub"):
+            if isinstance(mirror, Hub):
                 (url, *_) = module(f'(at "pins.nix").models."{pin.name}".urls')
                 assert url.startswith("https://")
                 assert url.endswith(f"/{mirror.hub}/resolve/{mirror.revision}/{pin.file}")
