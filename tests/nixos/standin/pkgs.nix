@@ -35,6 +35,8 @@ let
     tacid = drv "tacid" { };
     runCommand = name: attributes: text: drv name text // { meta = attributes.meta or { }; };
     writeShellScript = name: text: drv name text // { inherit text; };
+    writeShellScriptBin = drv;
+    curl = drv "curl" { };
     mkShell = shell: drv "shell" shell;
     llama-cpp = drv "llama-cpp" { } // {
       cmakeFlags = [ ];
@@ -58,10 +60,12 @@ let
       pkgs =
         lib.genAttrs [
           "fastapi"
+          "gguf"
           "hatchling"
           "httpx"
           "huggingface-hub"
           "jsonschema-rs"
+          "numpy"
           "pip"
           "prometheus-client"
           "pydantic"
@@ -70,7 +74,11 @@ let
           "typer"
           "uvicorn"
         ] (name: drv name { })
-        // { buildPythonApplication = app; };
+        // {
+          buildPythonApplication = app;
+          toPythonModule = package: package;
+        };
+      withPackages = choose: drv "python3-env" (map toString (choose self.python313.pkgs));
     };
     testers.runNixOSTest = test: drv "vm-test-${test.name}" test.testScript;
   };
