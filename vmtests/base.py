@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,12 +67,13 @@ n=0
 while [ ! -b /dev/vda ] && [ $n -lt 100 ]; do $b sleep 0.1; n=$((n+1)); done
 $b mount -t ext4 -o rw /dev/vda /root || { echo "initrd: no disk"; $b poweroff -f; }
 if [ -b /dev/vdb ]; then
-  $b mkdir -p /root/run /root/opt/payload
+  $b mkdir -p /root/opt/payload
   $b mount -t ext4 -o ro /dev/vdb /root/opt/payload
-  # A new payload on a fresh overlay: what belongs at other places is put there once.
-  if [ ! -e /root/etc/payload-is-here ]; then
-    $b cp -a /root/opt/payload/root/. /root/ && : > /root/etc/payload-is-here
-  fi
+fi
+# On a fresh disk: what an installation and a person would have put there.
+if [ ! -e /root/etc/settled ]; then
+  for from in /root/opt/payload/root /extra; do if [ -d $from ]; then $b cp -a $from/. /root/; fi; done
+  : > /root/etc/settled
 fi
 hostname=$(said tacid.name)
 [ -n "$hostname" ] && echo "$hostname" > /root/etc/hostname
@@ -212,6 +214,25 @@ def _initrd(tree: Path, version: str) -> bytes:
     return bytes(out + _cpio("TRAILER!!!", 0, b""))
 
 
+def initrd_with(initrd: Path, files: Mapping[str, str], links: Mapping[str, str]) -> bytes:
+    """An initrd that lays files and links (by absolute path) onto a fresh disk; all belong to root."""
+    folders: dict[str, None] = {"extra": None}
+    for name in (*files, *links):
+        for parent in reversed(Path(f"extra{name}").parents[:-1]):
+            folders[str(parent)] = None
+    out = bytearray()
+    for folder in folders:
+        out += _cpio(folder, 0o040755, b"")
+    for name, text in files.items():
+        mode = 0o600 if "/keys" in name else 0o644
+        out += _cpio(f"extra{name}", 0o100000 | mode, text.encode())
+    for name, target in links.items():
+        out += _cpio(f"extra{name}", 0o120777, target.encode())
+    # The kernel reads archives one after the other; each begins at a multiple of four.
+    first = initrd.read_bytes()
+    return bytes(first + bytes(-len(first) % 4) + out + _cpio("TRAILER!!!", 0, b""))
+
+
 def _module_paths(tree: Path, version: str) -> list[Path]:
     """The modules and what they need, each after its needs; those that are built in aren't there and aren't needed."""
     root = tree / "usr/lib/modules" / version
@@ -265,4 +286,4 @@ def run(*command: str, patience: float = _PATIENCE, cwd: Path | None = None) -> 
     return done.stdout
 
 
-__all__ = ["Base", "base", "run"]
+__all__ = ["Base", "base", "initrd_with", "run"]

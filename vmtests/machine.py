@@ -9,6 +9,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from vmtests.errors import TestFailed, VmError
@@ -191,14 +192,19 @@ class Machine:
             qemu.ask("systemctl poweroff --no-block", 30)
         if not qemu.wait(self._left(_END)):
             raise TestFailed(f"{self.name} did not end within {_END:.0f} seconds.")
-        self._qemu = None
+        self._forget()
 
     def crash(self) -> None:
         """The power goes."""
         if self._qemu is not None:
             self.log("power cut")
             self._qemu.quit()
-            self._qemu = None
+            self._forget()
+
+    def _forget(self) -> None:
+        # From now on it boots.
+        self._qemu = None
+        self._hardware = replace(self._hardware, snapshot="")
 
     def reboot(self) -> None:
         """An orderly end and a new start."""

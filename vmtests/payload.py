@@ -35,7 +35,9 @@ def payload(base: Base) -> Path:
         "libraries": libraries.name,
         "sources": _digest_of(ROOT / "tacid", ROOT / "packaging/systemd", *(ROOT / name for name in _TESTS)),
         "programs": [_PROGRAM, _PYTHON_PROGRAM],
-        "models": _digest_of(ROOT / "tests/engine/random_model.py", ROOT / "tacid/engine/pins.json"),
+        "models": _digest_of(
+            ROOT / "tests/engine/random_model.py", ROOT / "vmtests/byte_model.py", ROOT / "tacid/engine/pins.json"
+        ),
         "made": 1,
     }
     return cache.made("payload", made_from, lambda folder: _make(folder, base, libraries)) / "disk.raw"
@@ -108,22 +110,21 @@ def _installed(root: Path) -> None:
     units.mkdir(parents=True)
     for unit in sorted((ROOT / "packaging/systemd").iterdir()):
         shutil.copy(unit, units / unit.name)
-    wants = root / "etc/systemd/system/multi-user.target.wants"
-    wants.mkdir(parents=True)
-    (wants / "tacid.service").symlink_to("/usr/lib/systemd/system/tacid.service")
 
 
 def _models(folder: Path) -> None:
-    """SmolLM2, and random weights with its words."""
+    """SmolLM2, random weights with its words, and random weights with bytes for words."""
     from tacid.engine.download import fetch
     from tacid.engine.pins import find_pin
     from tests.engine.random_model import make_random_model
     from tests.kept import models_kept
+    from vmtests.byte_model import make_byte_model
 
     folder.mkdir()
     smollm2 = fetch(find_pin("smollm2"), models_kept())
     shutil.copy(smollm2, folder / "smollm2.gguf")
     make_random_model(folder / "random.gguf", smollm2)
+    make_byte_model(folder / "bytes.gguf")
 
 
 def _compile(base: Base, folder: Path, at: str) -> None:

@@ -28,7 +28,7 @@ _KERNEL = (
 #: Seconds within which a machine under KVM must say that it lives.
 _PROBE = 8.0
 #: Seconds that QEMU gets to end when it is told to.
-_QUIT = 10.0
+_QUIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,16 @@ class Hardware:
     """What a machine is made of; an ``address`` (``192.168.1.1/24``) gives it a card on the network ``network``."""
 
     name: str
-    base: Base
+    under: Base
     disk: Path
+    initrd: Path
     payload: Path | None = None
     memory: int = 1024
     address: str = ""
     network: tuple[Path, Path] | None = None
     hosts: tuple[tuple[str, str], ...] = ()
+    #: The state within the disk that it goes on from, instead of booting.
+    snapshot: str = ""
 
 
 class Qemu:
@@ -71,7 +74,7 @@ class Qemu:
         except BaseException:
             self.kill()
             raise
-        self._answers = False
+        self._answers = bool(hardware.snapshot)
 
     @property
     def running(self) -> bool:
@@ -88,6 +91,12 @@ class Qemu:
                 raise VmError(f"QEMU refused {command}: {answer['error'].get('desc')}")
             if "return" in answer:
                 return answer["return"]
+
+    def keep(self, name: str) -> None:
+        """Keep the whole state of the machine within its disk. Raises ``VmError``."""
+        said = self.monitor("human-monitor-command", **{"command-line": f"savevm {name}"})
+        if said:
+            raise VmError(f"QEMU would not keep the machine's state: {said.strip()}")
 
     def wait_for_shell(self, within: float) -> None:
         """Until the shell inside says that it is there."""
@@ -212,7 +221,7 @@ def accelerator(base: Base) -> str:
 
 
 def _command(hardware: Hardware, console: Path, monitor: Path, shell: Path) -> list[str]:
-    accel = accelerator(hardware.base)
+    accel = accelerator(hardware.under)
     words = [_KERNEL, f"tacid.name={hardware.name}"]
     if hardware.address:
         words.append(f"tacid.address={hardware.address}")
@@ -222,7 +231,7 @@ def _command(hardware: Hardware, console: Path, monitor: Path, shell: Path) -> l
         BINARY, "-name", hardware.name, "-machine", "q35", "-cpu", "max", "-smp", "2", "-m", str(hardware.memory),
         "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi,tb-size=512",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-rtc", "base=utc",
-        "-kernel", str(hardware.base.kernel), "-initrd", str(hardware.base.initrd), "-append", " ".join(words),
+        "-kernel", str(hardware.under.kernel), "-initrd", str(hardware.initrd), "-append", " ".join(words),
         "-chardev", f"file,id=console,path={console},append=on", "-serial", "chardev:console",
         "-chardev", f"socket,id=monitor,path={monitor},server=on,wait=off", "-mon", "chardev=monitor,mode=control",
         "-device", "virtio-serial-pci", "-chardev", f"socket,id=shell,path={shell},server=on,wait=off",
@@ -242,6 +251,8 @@ def _command(hardware: Hardware, console: Path, monitor: Path, shell: Path) -> l
             "-netdev", f"dgram,id=net,local.type=unix,local.path={here},remote.type=unix,remote.path={there}",
             "-device", f"virtio-net-pci,id=card,netdev=net,mac={mac}",
         ]  # fmt: skip
+    if hardware.snapshot:
+        command += ["-loadvm", hardware.snapshot]
     return command
 
 

@@ -1,0 +1,100 @@
+"""Which machines each script has: what its ``.nix`` says for NixOS guests, for Debian ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vmtests.payload import AT, ROOT
+
+#: What the machines listen to one another on, as in the NixOS driver.
+_ADDRESSES = {"server": "192.168.1.2/24", "client": "192.168.1.1/24"}
+KEY = "a-key-for-the-tests-0123456789"
+
+#: Emulated processors load Python for a minute, which the units' own times are not made for.
+_PATIENT = "[Service]\nTimeoutStartSec=900\nWatchdogSec=600\nEnvironment=TACID_ENGINE__START_TIMEOUT=600\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine: its files by absolute path, and the units that are enabled, as ``wanted by: unit``."""
+
+    name: str = "machine"
+    suite: str = "sid"
+    files: Mapping[str, str] = field(default_factory=dict)
+    enabled: tuple[tuple[str, str], ...] = ()
+    memory: int = 1024
+    address: str = ""
+    payload: bool = True
+
+    def links(self) -> dict[str, str]:
+        """The symbolic links that ``systemctl enable`` makes; an instance's leads to its template."""
+        return {
+            f"/etc/systemd/system/{by}.wants/{unit}": f"/usr/lib/systemd/system/{_file_of(unit)}"
+            for by, unit in self.enabled
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A script's machines, and the seconds that it may take.
+
+    ``alone``: it needs machines that nobody used before it and leaves them as nobody wants them. The others share one.
+    """
+
+    nodes: tuple[Node, ...]
+    alone: bool = True
+    #: Whether the machines must boot for it; the others may go on from where one that booted was ready.
+    cold: bool = False
+    seconds: int = 1800
+
+
+def _file_of(unit: str) -> str:
+    name, at, _ = unit.partition("@")
+    return f"{name}@.service" if at else unit
+
+
+def _config(**sections: Mapping[str, object]) -> str:
+    """TOML of tables of plain values, which JSON writes alike."""
+    return "".join(
+        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()) for name, values in sections.items()
+    )  # fmt: skip
+
+
+def _services() -> str:
+    return (ROOT / "examples/services.json").read_text(encoding="utf-8")
+
+
+_GATEWAY = ("multi-user.target", "tacid.service")
+_ENGINE = ("tacid.service", "tacid-engine.service")
+
+
+def _appliance(name: str = "machine", *, address: str = "", server: Mapping[str, object] | None = None, **files: str) -> Node:
+    sections: dict[str, Mapping[str, object]] = {
+        "engine": {"url": "unix:///run/tacid-engine/engine.sock", "context": 4096, "threads": 1},
+        "model": {"name": f"{AT}/models/bytes.gguf"},
+        "machine": {"offer": ["*"]},
+    }
+    if server is not None:
+        sections["server"] = server
+    return Node(
+        name=name,
+        address=address,
+        enabled=(_GATEWAY, _ENGINE),
+        files={
+            "/etc/tacid/config.toml": _config(**sections),
+            "/etc/tacid-system/services.json": _services(),
+            "/etc/systemd/system/tacid.service.d/emulated.conf": _PATIENT,
+            "/etc/systemd/system/tacid-engine.service.d/emulated.conf": _PATIENT,
+            "/etc/systemd/system/tacid-engine@.service.d/emulated.conf": _PATIENT,
+            **files,
+        },
+    )
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "boot": Scenario((_appliance(),), alone=False, cold=True),
+}
+
+__all__ = ["KEY", "SCENARIOS", "Node", "Scenario"]
