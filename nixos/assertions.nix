@@ -19,9 +19,9 @@ let
     option = "services.tacid.engines.${name}.model";
     inherit (cfg.engines.${name}) model;
   }) names;
-  key = where: has: {
+  key = where: variable: has: {
     assertion = !has;
-    message = "services.tacid.settings.${where}.key is a text that everybody can read in the store; leave it out and hand it over as services.tacid.apiKeysFile is: by a file and a unit's EnvironmentFile=.";
+    message = "services.tacid.settings.${where} has a key, which everybody could read in the store; leave it out, and let EnvironmentFile= of tacid.service set ${variable}.";
   };
 in
 [
@@ -41,8 +41,8 @@ in
     assertion = !inStore cfg.stateDir;
     message = "services.tacid.stateDir is ${toString cfg.stateDir}, and nothing can be written in the store; write the path of a folder on the machine, in quotes.";
   }
-  (key "engine" (cfg.settings.engine ? key))
-  (key "endpoints" (builtins.any (endpoint: endpoint ? key) endpoints))
+  (key "engine" "TACID_ENGINE__KEY" (cfg.settings.engine ? key))
+  (key "endpoints" "TACID_ENDPOINTS" (builtins.any (endpoint: endpoint ? key) endpoints))
 ]
 ++ import ./owned.nix { inherit lib cfg; }
 ++ map (one: {

