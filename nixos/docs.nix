@@ -7,10 +7,14 @@ let
       ./module.nix
       { _module.check = false; }
     ];
-    specialArgs = { inherit pkgs; };
+    specialArgs = {
+      inherit pkgs;
+    };
   };
   document = pkgs.nixosOptionsDoc {
-    options = { inherit (evaluated.options.services) tacid; };
+    options.services = {
+      inherit (evaluated.options.services) tacid;
+    };
     # Paths of this folder are written as in the repository.
     transformOptions =
       option:

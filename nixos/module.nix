@@ -8,7 +8,9 @@
 }:
 let
   cfg = config.services.tacid;
-  given = { inherit lib pkgs cfg; };
+  given = {
+    inherit lib pkgs cfg;
+  };
   units = import ./units.nix given;
   toml = (pkgs.formats.toml { }).generate "config.toml" (import ./settings.nix given);
   list = (pkgs.formats.json { }).generate "services.json" (import ./list.nix given);

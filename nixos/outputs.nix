@@ -11,6 +11,7 @@ let
   each = systems: make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
   machine = import ./machine.nix { inherit self nixpkgs; };
   example = ../examples/nixos;
+  appliance = system: machine system [ (example + "/configuration.nix") ];
 in
 {
   packages = each (linux ++ darwin) (
@@ -18,9 +19,7 @@ in
     import ./packages { inherit pkgs; }
     // lib.optionalAttrs pkgs.stdenv.hostPlatform.isLinux {
       docs = import ./docs.nix { inherit pkgs; };
-      image =
-        (machine pkgs.stdenv.hostPlatform.system [ (example + "/configuration.nix") ])
-        .config.system.build.images.iso;
+      image = (appliance pkgs.stdenv.hostPlatform.system).config.system.build.images.iso;
     }
   );
 

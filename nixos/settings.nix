@@ -16,7 +16,9 @@ let
   others = cfg.settings.endpoints or [ ];
   own = {
     tools.mode = cfg.toolMode;
-    model = { inherit (first.model) name dir; };
+    model = {
+      inherit (first.model) name dir;
+    };
     engine.url = "unix://${first.socket}";
     # Named, the file has to be there with a key in it; without a name the credential may be empty.
     server.keys = if cfg.apiKeysFile == null then null else "/run/credentials/tacid.service/keys";

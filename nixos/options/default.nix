@@ -7,7 +7,9 @@
 }:
 let
   inherit (lib) mkOption types;
-  given = { inherit lib pkgs cfg; };
+  given = {
+    inherit lib pkgs cfg;
+  };
   engine = import ./engine.nix given;
 in
 {

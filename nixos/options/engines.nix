@@ -14,6 +14,11 @@ let
       default = value;
       defaultText = lib.literalExpression text;
     };
+  build =
+    if config.acceleration == cfg.engine.acceleration then
+      cfg.engine.package
+    else
+      import ../packages/llama-cpp.nix pkgs config.acceleration;
   same = name: like engine.${name} cfg.engine.${name} "config.services.tacid.engine.${name}";
 in
 {
@@ -23,11 +28,6 @@ in
     extraArgs = same "extraArgs";
     memoryMax = same "memoryMax";
     threads = same "threads";
-    package = like engine.package (
-      if config.acceleration == cfg.engine.acceleration then
-        cfg.engine.package
-      else
-        import ../packages/llama-cpp.nix pkgs config.acceleration
-    ) "that of services.tacid.engine, or pkgs.llama-cpp built for this `acceleration`";
+    package = like engine.package build "that of the one engine, or one for this `acceleration`";
   };
 }

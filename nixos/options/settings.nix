@@ -1,9 +1,5 @@
 # The TOML file: every setting that tacid knows may stand here, the typed ones are those that machines often change.
-{
-  lib,
-  pkgs,
-  ...
-}:
+{ lib, pkgs, ... }:
 let
   inherit (lib) mkOption types;
   setting =

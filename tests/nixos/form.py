@@ -12,8 +12,8 @@ from pathlib import Path
 
 #: Columns that a line may have, unless a string or a comment makes it longer.
 WIDTH = 100
-#: Names that a pattern, or an inherit, may have on one line.
-NAMES = 3
+#: Names that a pattern (which may have ... beside them), and an inherit, may have on one line.
+NAMES, INHERITED = 2, 3
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*|/\*.*?\*/)|(?P<text>''(?:''['$\\]|'[^']|[^'])*''|"(?:\\.|\$\{[^{}]*\}|[^"\\])*")"""
@@ -81,27 +81,50 @@ def _crowded(group: _Group, pattern: bool) -> str | None:
     if group.opened == "[" and len(group.parts) > 1:
         return "a list of several items on one line"
     if group.opened == "{" and pattern:
-        many = group.parts.count(",") >= NAMES
-        return "a pattern of more than three names on one line" if many else None
+        names = [part for part in group.parts if part not in (",", "...")]
+        return "a pattern of more than two names, or with a default, on one line" if len(names) > NAMES else None
     if group.opened == "{" and group.parts.count(";") > 1:
         return "several bindings on one line"
     if group.opened == "{" and group.parts[:1] == ["inherit"]:
         names = [part for part in group.parts[1:] if part not in (";", "()")]
-        return "an inherit of more than three names on one line" if len(names) > NAMES else None
+        return "an inherit of more than three names on one line" if len(names) > INHERITED else None
     return None
 
 
 def _lines(text: str, within: set[int]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
         indent = len(line) - len(line.lstrip(" "))
+        after = lines[number].strip() if number < len(lines) else ""
         if "\t" in line or line != line.rstrip():
             yield number, "a tab, or spaces at the end"
         elif number not in within and indent % 2:
             yield number, "an indentation of an odd number"
         elif number not in within and len(line) > WIDTH:
             yield number, "a line of more than 100 columns"
-        elif re.search(r"=\s*\{[^{}]*\}:\s*\S", line) or re.match(r"\{[^{}]*\}:\s*\S", line):
+        elif number in within and line.lstrip().startswith("#"):
+            continue
+        elif re.search(r"(^|=\s*)\{[^{};=]*\}:\s*\S", line):
             yield number, "a pattern that begins on the line of its =, or has its body there"
+        elif re.search(r"\w = (rec )?\{ [^{}]+ \};", line):
+            yield number, "a value that is a set, on the line of its ="
+        elif re.search(r"(\b[\w']+: ){3,}(?![\w']+:$|[{\[])\S", line):
+            yield number, "a function of three arguments with its body on the same line"
+        elif line.endswith(" =") and after.endswith(";") and after[0] != "{" and len(f"{line} {after}") <= WIDTH:
+            yield number, "a value that would fit on the line of its ="
+        elif re.fullmatch(r" *\{", line) and _short_pattern(lines[number - 1 :]):
+            yield number, "a pattern of two names or fewer on several lines"
+
+
+def _short_pattern(lines: list[str]) -> bool:
+    names = []
+    for line in lines[1:5]:
+        if re.match(r" *\}:", line):
+            return 0 < len([name for name in names if name != "..."]) <= NAMES
+        if not re.fullmatch(r" *([\w'-]+,|\.\.\.)", line):
+            return False
+        names.append(line.strip(" ,"))
+    return False
 
 
 def nix_faults(path: Path) -> list[str]:
@@ -109,4 +132,4 @@ def nix_faults(path: Path) -> list[str]:
     return [f"{path.name}:{number}: {found}" for number, found in faults(path.read_text(encoding="utf-8"))]
 
 
-__all__ = ["NAMES", "WIDTH", "faults", "nix_faults"]
+__all__ = ["faults", "nix_faults"]

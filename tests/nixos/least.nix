@@ -48,7 +48,9 @@ let
         nixos
       ]
       ++ modules;
-      specialArgs = { inherit pkgs; };
+      specialArgs = {
+        inherit pkgs;
+      };
     }).config;
 in
 import (root + "/nixos/claims.nix") { inherit lib evaluate; }

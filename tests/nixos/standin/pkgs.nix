@@ -34,7 +34,9 @@ let
     qemu = drv "qemu" { };
     tacid = drv "tacid" { };
     unzip = drv "unzip" { };
-    runCommand = name: attributes: text: drv name text // { meta = attributes.meta or { }; };
+    runCommand =
+      name: attributes: text:
+      drv name text // { meta = attributes.meta or { }; };
     writeShellScript = name: text: drv name text // { inherit text; };
     writeShellScriptBin = drv;
     curl = drv "curl" { };

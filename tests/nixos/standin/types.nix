@@ -6,6 +6,7 @@ let
     inherit name check;
     filled = value: value;
   };
+  of = inner: more: inner // more;
   whole = builtins.isInt;
 in
 rec {
@@ -28,21 +29,27 @@ rec {
     check = value: value == null || inner.check value;
     filled = value: if value == null then null else inner.filled value;
   };
-  either = one: other: other // {
-    name = "${one.name} or ${other.name}";
-    check = value: one.check value || other.check value;
-    filled = value: if one.check value then one.filled value else other.filled value;
-  };
-  listOf = inner: inner // {
-    name = "list of ${inner.name}";
-    check = value: builtins.isList value && builtins.all inner.check value;
-    filled = map inner.filled;
-  };
-  attrsOf = inner: inner // {
-    name = "attribute set of ${inner.name}";
-    check = value: builtins.isAttrs value && builtins.all inner.check (builtins.attrValues value);
-    filled = builtins.mapAttrs (_: inner.filled);
-  };
+  either =
+    one: other:
+    of other {
+      name = "${one.name} or ${other.name}";
+      check = value: one.check value || other.check value;
+      filled = value: if one.check value then one.filled value else other.filled value;
+    };
+  listOf =
+    inner:
+    of inner {
+      name = "list of ${inner.name}";
+      check = value: builtins.isList value && builtins.all inner.check value;
+      filled = map inner.filled;
+    };
+  attrsOf =
+    inner:
+    of inner {
+      name = "attribute set of ${inner.name}";
+      check = value: builtins.isAttrs value && builtins.all inner.check (builtins.attrValues value);
+      filled = builtins.mapAttrs (_: inner.filled);
+    };
   submodule = module: {
     name = "submodule";
     inherit module;
