@@ -42,3 +42,11 @@ def serving(node: Any) -> None:
     node.wait_until_succeeds(f"curl --silent --fail {HERE}/ready")
 
 
+def inside(node: Any, program: str, arguments: str = "") -> Any:
+    """What a program of `vmtests.inside` found, which it prints as JSON."""
+    return json.loads(node.succeed(f"tacid-python -m vmtests.inside.{program} {arguments}", timeout=7200))
+
+
+def write(node: Any, path: str, text: str) -> None:
+    """Put a file in the place of another one, at once, as an installation does."""
+    node.succeed(f"printf %s {shlex.quote(text)} >{path}.new && mv -fT {path}.new {path}")

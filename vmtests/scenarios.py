@@ -56,10 +56,16 @@ def _file_of(unit: str) -> str:
 
 
 def _config(**sections: Mapping[str, object]) -> str:
-    """TOML of tables of plain values, which JSON writes alike."""
+    """TOML of tables; most values are written as in JSON."""
     return "".join(
-        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()) for name, values in sections.items()
+        f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()) for name, values in sections.items()
     )  # fmt: skip
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    return json.dumps(value)
 
 
 def _services() -> str:
@@ -72,9 +78,10 @@ _ENGINE = ("tacid.service", "tacid-engine.service")
 
 def _appliance(name: str = "machine", *, address: str = "", server: Mapping[str, object] | None = None, **files: str) -> Node:
     sections: dict[str, Mapping[str, object]] = {
-        "engine": {"url": "unix:///run/tacid-engine/engine.sock", "context": 4096, "threads": 1},
-        "model": {"name": f"{AT}/models/bytes.gguf"},
-        "machine": {"offer": ["*"]},
+        "engine": {"url": "unix:///run/tacid-engine/engine.sock", "context": 8192, "threads": 1},
+        "model": {"name": f"{AT}/models/bytes.gguf", "aliases": {"machine": "bytes"}},
+        # The machine's own tools are long, so only who asks for this model gets them.
+        "machine": {"offer": ["machine"]},
     }
     if server is not None:
         sections["server"] = server
@@ -95,6 +102,8 @@ def _appliance(name: str = "machine", *, address: str = "", server: Mapping[str,
 
 SCENARIOS: dict[str, Scenario] = {
     "boot": Scenario((_appliance(),), alone=False, cold=True),
+    "grammars": Scenario((_appliance(),), alone=False),
+    "unsampleable": Scenario((_appliance(),), alone=False, seconds=7200),
 }
 
 __all__ = ["KEY", "SCENARIOS", "Node", "Scenario"]

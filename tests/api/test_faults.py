@@ -32,6 +32,7 @@ EXPECTED = {
     "ProposalInvalid": 502,
     "EngineMissing": 503,
     "EngineStartError": 503,
+    "EngineAbsent": 503,
     "EngineDied": 503,
     "TooSlow": 504,
     "Stopping": 503,
