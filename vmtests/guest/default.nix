@@ -16,8 +16,11 @@ in
     model = "/opt/payload/models/bytes.gguf";
     engine.threads = 1;
     services = (builtins.fromJSON (builtins.readFile ../../examples/services.json)).services;
-    settings.engine.context = 4096;
-    settings.machine.offer = [ "*" ];
+    settings = {
+      model.aliases.machine = "bytes";
+      # The machine's own tools are long, so only who asks for this model gets them.
+      machine.offer = [ "machine" ];
+    };
   };
 
   environment.systemPackages = [
