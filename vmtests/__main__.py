@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import code
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
 from vmtests.errors import VmError
+from vmtests.qemu import end_all
 from vmtests.run import machines_of, run_all, script_globals
 from vmtests.scenarios import SCENARIOS
 
@@ -30,6 +32,8 @@ def main() -> int:
     logs = given.logs or Path(tempfile.mkdtemp(prefix="tacid-vm-logs-"))
     # A short word for the machines' processes: whoever else works here goes first.
     os.nice(int(os.environ.get("TACID_VM_NICE", "0")))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: end_all())
     if given.interactive:
         return _interactive(names[0], logs)
     outcomes = run_all(names, full=given.full, jobs=given.jobs, logs=logs, keep=given.keep)
@@ -46,7 +50,9 @@ def main() -> int:
 def _interactive(name: str, logs: Path) -> int:
     with machines_of(SCENARIOS[name].nodes, logs, print) as machines:
         told = ", ".join(machine.name for machine in machines)
-        code.interact(f"{told}: .start(), .succeed('…'), .execute('…'), .shutdown()", local=script_globals(machines, True, print))
+        code.interact(
+            f"{told}: .start(), .succeed('…'), .execute('…'), .shutdown()", local=script_globals(machines, True, print)
+        )
     return 0
 
 

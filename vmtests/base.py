@@ -97,7 +97,8 @@ cd /root
 echo "tacid-vm ready" >&3
 while read -r -u 3 seconds script; do
   base64 -d <<<"$script" >/run/tacid-vm-script
-  timeout --signal=KILL "$seconds" bash -o pipefail /run/tacid-vm-script </dev/null 3>&- >/run/tacid-vm-out 2>/dev/console
+  timeout --signal=KILL "$seconds" bash -o pipefail /run/tacid-vm-script \
+    </dev/null 3>&- >/run/tacid-vm-out 2>/dev/console
   status=$?
   echo "tacid-vm $status $(base64 -w0 /run/tacid-vm-out)" >&3
 done
@@ -151,7 +152,8 @@ def _make(folder: Path, suite: str, packages: tuple[str, ...]) -> None:
         "mmdebstrap", "--quiet", "--variant=apt", "--mode=root",
         # What a mirror of a moving suite has may be weeks old; it is signed all the same.
         '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=APT::Install-Recommends "false"',
-        "--dpkgopt=force-unsafe-io", *(f"--dpkgopt=path-exclude=/usr/share/{d}/*" for d in ("doc", "man", "locale", "info")),
+        "--dpkgopt=force-unsafe-io",
+        *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info")),
         f"--include={','.join(packages)}", f"--customize-hook={_KERNEL_HOOK}", suite, str(tree),
         f"deb {MIRROR} {suite} main",
     )  # fmt: skip
@@ -166,7 +168,17 @@ def _make(folder: Path, suite: str, packages: tuple[str, ...]) -> None:
     disk = folder / "disk.raw"
     with disk.open("wb") as file:
         file.truncate(_DISK)
-    run("mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0", "-d", str(tree), str(disk))
+    run(
+        "mke2fs",
+        "-q",
+        "-t",
+        "ext4",
+        "-E",
+        "lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0",
+        "-d",
+        str(tree),
+        str(disk),
+    )
 
 
 def _settle(tree: Path) -> None:

@@ -1,4 +1,4 @@
-"""A model with random weights whose words are single bytes: a hundred times faster to hold to a grammar when emulated."""
+"""A model with random weights whose words are single bytes: a hundred times faster to hold to a grammar."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import gguf
 from tests.engine.random_model import make_random_model
 
 _TEMPLATE = (
-    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] }}{{ '<|im_end|>' + '\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
 
 def make_byte_model(path: Path) -> Path:
-    """Write a model as `make_random_model` does, with 256 bytes, three control tokens and, as BPE wants one, a merge."""
+    """Write a model as `make_random_model` does, with 256 bytes, three control tokens, and a merge since BPE wants one."""
     # GPT-2 writes a byte as a character: itself where it can be seen, else one of those after U+0100.
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in seen]

@@ -3,6 +3,8 @@ import json
 import shlex
 from typing import Any
 
+#: Whether few samples are enough. Our own runner says so; without a word it is the whole numbers.
+SHORT = bool(globals().get("SHORT"))
 #: The gateway, from inside the machine.
 HERE = "http://127.0.0.1:8017"
 #: A tool of a client's own, small enough for a model with random weights under emulation.

@@ -96,7 +96,9 @@ class Machine:
 
     def wait_until_succeeds(self, command: str, timeout: int = 900) -> str:
         """The output of a command, as soon as it succeeds."""
-        return self._wait(lambda: self.execute(command, timeout=timeout), True, f"{_short(command)} to succeed", timeout)
+        return self._wait(
+            lambda: self.execute(command, timeout=timeout), True, f"{_short(command)} to succeed", timeout
+        )
 
     def wait_until_fails(self, command: str, timeout: int = 900) -> str:
         """The output of a command, as soon as it fails."""
@@ -129,9 +131,9 @@ class Machine:
                 return
             if state == "failed":
                 raise TestFailed(f"{self.name}: {unit} failed: {info.get('Result')}. {self.journal(unit)}")
-            if state == "inactive" and not self.execute("systemctl list-jobs --no-legend")[1].strip():
-                if self.get_unit_info(unit, user)["ActiveState"] == "inactive":
-                    raise TestFailed(f"{self.name}: {unit} is inactive, and no job will start it. {self.journal(unit)}")
+            waiting = state != "inactive" or self.execute("systemctl list-jobs --no-legend")[1].strip()
+            if not waiting and self.get_unit_info(unit, user)["ActiveState"] == "inactive":
+                raise TestFailed(f"{self.name}: {unit} is inactive, and no job will start it. {self.journal(unit)}")
             if time.monotonic() > end:
                 raise TestFailed(f"{self.name}: {unit} is still {state} after {timeout} seconds. {self.journal(unit)}")
             time.sleep(0.5)

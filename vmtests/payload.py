@@ -1,4 +1,4 @@
-"""What a guest carries of ours, as a disk of its own: the wheel with what it needs, units, models, and the tests' programs.
+"""What a guest carries of ours, as a disk of its own: the wheel with what it needs, units, models, the tests' programs.
 
 It is mounted read-only at ``/opt/payload``; what lies under its ``root`` is copied over the guest's at the first start.
 """
@@ -54,8 +54,8 @@ def _libraries(base: Base) -> Path:
 
     def make(folder: Path) -> None:
         run(
-            sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target",
-            str(folder / "lib"), "--only-binary", ":all:", "--python-version", PYTHON[base.suite],
+            sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile",
+            "--target", str(folder / "lib"), "--only-binary", ":all:", "--python-version", PYTHON[base.suite],
             *(f"--platform=manylinux_2_{minor}_x86_64" for minor in (28, 17)), *needs,
         )  # fmt: skip
         _compile(base, folder / "lib", f"{AT}/lib")
@@ -130,9 +130,9 @@ def _models(folder: Path) -> None:
 def _compile(base: Base, folder: Path, at: str) -> None:
     """Compile a folder's modules by the guest's own Python, run here: emulated, it would take minutes."""
     run(
-        "bwrap", "--ro-bind", str(base.tree), "/", "--bind", str(folder), "/mnt", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-        "--unshare-all", "--", f"/usr/bin/python{PYTHON[base.suite]}", "-m", "compileall", "-q", "-j", "0", "-s", "/mnt",
-        "-p", at, "--invalidation-mode", "unchecked-hash", "/mnt",
+        "bwrap", "--ro-bind", str(base.tree), "/", "--bind", str(folder), "/mnt", "--proc", "/proc", "--dev", "/dev",
+        "--tmpfs", "/tmp", "--unshare-all", "--", f"/usr/bin/python{PYTHON[base.suite]}", "-m", "compileall", "-q",
+        "-j", "0", "-s", "/mnt", "-p", at, "--invalidation-mode", "unchecked-hash", "/mnt",
     )  # fmt: skip
 
 

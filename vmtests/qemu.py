@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import os
 import select
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +24,8 @@ from vmtests.errors import VmError
 BINARY = "qemu-system-x86_64"
 #: What the kernel is told: no defences that cost emulated time, and a console that says only what matters.
 _KERNEL = (
-    "console=ttyS0 loglevel=4 mitigations=off nokaslr no5lvl audit=0 lsm=landlock,lockdown,yama panic=-1 net.ifnames=0 random.trust_cpu=on "
+    "console=ttyS0 loglevel=4 mitigations=off nokaslr no5lvl audit=0 lsm=landlock,lockdown,yama panic=-1 "
+    "net.ifnames=0 random.trust_cpu=on "
     "tsc=reliable systemd.show_status=no systemd.log_target=journal"
 )
 #: Seconds within which a machine under KVM must say that it lives.
@@ -48,6 +51,18 @@ class Hardware:
     snapshot: str = ""
 
 
+#: Those that run, to end them all when we are told to end.
+_RUNNING: set[Qemu] = set()
+_ended = threading.Event()
+
+
+def end_all() -> None:
+    """End every QEMU, and start no other: whoever uses one is told that it is gone."""
+    _ended.set()
+    for qemu in list(_RUNNING):
+        qemu.process.kill()
+
+
 class Qemu:
     """A running QEMU; ends with ``quit``. ``console`` is the file that its serial port is written to."""
 
@@ -60,12 +75,20 @@ class Qemu:
         self._monitor_path, shell = folder / "qmp", folder / "shell"
         command = _command(hardware, console, self._monitor_path, shell)
         self._errors = (folder / "stderr").open("w+b")
+        if _ended.is_set():
+            raise VmError("No machine is started any more: the tests were told to end.")
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                start_new_session=True,
+                preexec_fn=_ended_with_us,
             )
         except FileNotFoundError:
             raise VmError(f"{BINARY} is not installed; docs/vmtests.md names the packages.") from None
+        _RUNNING.add(self)
         try:
             self._monitor = _Lines(self._connected(self._monitor_path))
             self._monitor.read(10.0)
@@ -141,6 +164,7 @@ class Qemu:
         self._forget()
 
     def _forget(self) -> None:
+        _RUNNING.discard(self)
         for name in ("_monitor", "_shell"):
             if lines := getattr(self, name, None):
                 lines.close()
@@ -192,6 +216,11 @@ class _Lines:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _ended_with_us() -> None:
+    # However we end, the kernel ends it with the thread that started it, which is the one that uses it.
+    ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 
 
 def accelerator(base: Base) -> str:

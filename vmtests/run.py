@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -141,7 +141,7 @@ def _script(name: str, machines: list[Machine], full: bool, say: Callable[[str],
         machine.until(begun + SCENARIOS[name].seconds)
     try:
         text = script_text(name)
-        exec(compile(text, str(HERE / f"{name}.py"), "exec"), script_globals(machines, full, say))  # noqa: S102
+        exec(compile(text, str(HERE / f"{name}.py"), "exec"), script_globals(machines, full, say))
     except Exception as error:
         say(f"FAILED {name}: {_words(error)}")
         return Outcome(name, time.monotonic() - begun, _words(error))
@@ -227,8 +227,18 @@ def hardware_of(nodes: tuple[Node, ...], folder: Path, say: Callable[[str], None
 
 def _warmed(hardware: Hardware, say: Callable[[str], None]) -> Path:
     """A disk that holds the state of a machine which has booted, made once for its images and its files."""
-    parts = (hardware.initrd, hardware.under.disk.parent / "made-from.json", (hardware.payload or hardware.initrd).parent)
-    made_from = [cache.file_digest(parts[0]), parts[1].parent.name, parts[2].name, hardware.memory, accelerator(hardware.under)]
+    parts = (
+        hardware.initrd,
+        hardware.under.disk.parent / "made-from.json",
+        (hardware.payload or hardware.initrd).parent,
+    )
+    made_from = [
+        cache.file_digest(parts[0]),
+        parts[1].parent.name,
+        parts[2].name,
+        hardware.memory,
+        accelerator(hardware.under),
+    ]
 
     def make(folder: Path) -> None:
         say(f"{hardware.name}: booted once, for all that follow")
@@ -236,7 +246,7 @@ def _warmed(hardware: Hardware, say: Callable[[str], None]) -> Path:
         machine = Machine(cold, folder / "console", say)
         try:
             script_serving = script_globals([machine], True, say)
-            exec((HERE / "common.py").read_text(encoding="utf-8"), script_serving)  # noqa: S102
+            exec((HERE / "common.py").read_text(encoding="utf-8"), script_serving)
             script_serving["serving"](machine)
             machine.succeed("sync")
             machine.connect().keep(_READY)
@@ -251,7 +261,9 @@ def _keep_journals(machines: list[Machine], logs: Path, say: Callable[[str], Non
         if machine.booted:
             with contextlib.suppress(VmError):
                 path = logs / f"{machine.name}.journal"
-                path.write_text(machine.execute("journalctl --no-pager -o short-precise", timeout=120)[1], encoding="utf-8")
+                path.write_text(
+                    machine.execute("journalctl --no-pager -o short-precise", timeout=120)[1], encoding="utf-8"
+                )
                 say(f"the journal of {machine.name} is in {path}")
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from vmtests.payload import AT, ROOT
 
-#: What the machines listen to one another on, as in the NixOS driver.
-_ADDRESSES = {"server": "192.168.1.2/24", "client": "192.168.1.1/24"}
 KEY = "a-key-for-the-tests-0123456789"
 
 #: Emulated processors load Python for a minute, which the units' own times are not made for.
@@ -58,7 +56,8 @@ def _file_of(unit: str) -> str:
 def _config(**sections: Mapping[str, object]) -> str:
     """TOML of tables; most values are written as in JSON."""
     return "".join(
-        f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()) for name, values in sections.items()
+        "\n".join([f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in values.items()), ""])
+        for name, values in sections.items()
     )  # fmt: skip
 
 
@@ -73,37 +72,53 @@ def _services() -> str:
 
 
 _GATEWAY = ("multi-user.target", "tacid.service")
-_ENGINE = ("tacid.service", "tacid-engine.service")
+_UNITS = ("tacid", "tacid-engine", "tacid-engine@")
+_MODELS = {"small": "bytes", "large": "random"}
 
 
-def _appliance(name: str = "machine", *, address: str = "", server: Mapping[str, object] | None = None, **files: str) -> Node:
+def _appliance(name: str = "machine", *, address: str = "", engines: tuple[str, ...] = (), keys: bool = False) -> Node:
+    """The service as it is installed, with one engine, or with several that are named after their models."""
     sections: dict[str, Mapping[str, object]] = {
         "engine": {"url": "unix:///run/tacid-engine/engine.sock", "context": 8192, "threads": 1},
         "model": {"name": f"{AT}/models/bytes.gguf", "aliases": {"machine": "bytes"}},
         # The machine's own tools are long, so only who asks for this model gets them.
         "machine": {"offer": ["machine"]},
     }
-    if server is not None:
-        sections["server"] = server
-    return Node(
-        name=name,
-        address=address,
-        enabled=(_GATEWAY, _ENGINE),
-        files={
-            "/etc/tacid/config.toml": _config(**sections),
-            "/etc/tacid-system/services.json": _services(),
-            "/etc/systemd/system/tacid.service.d/emulated.conf": _PATIENT,
-            "/etc/systemd/system/tacid-engine.service.d/emulated.conf": _PATIENT,
-            "/etc/systemd/system/tacid-engine@.service.d/emulated.conf": _PATIENT,
-            **files,
-        },
+    if engines:
+        sections["engine"] = {key: value for key, value in sections["engine"].items() if key != "url"}
+    tables = "".join(
+        f'[[endpoints]]\nname = "{engine}"\nkind = "local"\nurl = "unix:///run/tacid-engine-{engine}/engine.sock"\n'
+        f'model = "{AT}/models/{_MODELS[engine]}.gguf"\n'
+        for engine in engines
     )
+    files = {
+        "/etc/tacid/config.toml": _config(**sections) + tables,
+        "/etc/tacid-system/services.json": _services(),
+        **{f"/etc/systemd/system/{unit}.service.d/emulated.conf": _PATIENT for unit in _UNITS},
+    }
+    if keys:
+        files["/etc/tacid/keys"] = f"tests:{KEY}\n"
+    units = [f"tacid-engine@{engine}.service" for engine in engines] or ["tacid-engine.service"]
+    enabled = (_GATEWAY, *(("tacid.service", unit) for unit in units))
+    return Node(name=name, address=address, enabled=enabled, files=files)
 
 
 SCENARIOS: dict[str, Scenario] = {
     "boot": Scenario((_appliance(),), alone=False, cold=True),
     "grammars": Scenario((_appliance(),), alone=False),
     "unsampleable": Scenario((_appliance(),), alone=False, seconds=7200),
+    "lists": Scenario((_appliance(),), alone=False),
+    "doors": Scenario(
+        (
+            _appliance("server", address="192.168.1.2/24", keys=True),
+            Node("client", address="192.168.1.1/24", memory=384, payload=False),
+        ),
+        cold=True,
+    ),
+    "hardening": Scenario((_appliance(keys=True),)),
+    "faults": Scenario((_appliance(),), seconds=3600),
+    "power": Scenario((_appliance(),), seconds=3600),
+    "engines": Scenario((_appliance(engines=("small", "large")),), cold=True),
 }
 
 __all__ = ["KEY", "SCENARIOS", "Node", "Scenario"]

@@ -1,9 +1,9 @@
-"""Samples proposals for the machine's own list from its own engine, at temperature 2, while everything asks for another name.
+"""Samples proposals for the machine's list from its engine, at temperature 2, while all asks for another name.
 
     tacid-python -m vmtests.inside.begging COUNT NAME
 
-NAME must not be sampled: the prompt begs for it, a tool's description begs for it, and the sampler is pushed towards its
-tokens. Prints one JSON object: how often each service was named, and what was wrong.
+NAME must not be sampled: the prompt begs for it, a tool's description begs for it, and the sampler is pushed towards
+its tokens. Prints one JSON object: how often each service was named, and what was wrong.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ async def shown(each: int, more: list[str]) -> dict[str, Any]:
             except TacidError as error:
                 refused.append(f"{error}: {text[:1000]}")
         for number, subject in enumerate(everything):
-            await sample_many(opened.endpoint, subject, verdict, each, seed=1000 * number, max_tokens=64)
+            await sample_many(opened.endpoint, subject, verdict, each, seed=1000 * number, max_tokens=64, tail=32)
         return {
             "engine": opened.build,
             "subjects": len(everything),

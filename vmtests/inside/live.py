@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import re
 import shutil
 import socket
@@ -46,7 +45,7 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
-        os.replace(self._real, ENGINE)
+        self._real.replace(ENGINE)
 
     def _accept(self) -> None:
         with suppress(OSError):
