@@ -9,6 +9,7 @@ import pytest
 
 from tests.nixos.conftest import Module
 from tests.nixos.nix import ROOT
+from tests.nixos.test_docs import BLOCKS
 
 EXAMPLES = ROOT / "examples" / "nixos"
 SCRIPTS = sorted(path.stem for path in (ROOT / "vmtests").glob("*.nix"))
@@ -66,6 +67,23 @@ def test_the_proxy_hands_on_to_where_the_server_listens_and_by_its_name(module: 
         """
     )
     assert found == {"to": "http://127.0.0.1:8017", "hosts": True, "keys": True}
+
+
+@pytest.mark.parametrize("flake", [f"import {EXAMPLES}/flake.nix", f"({BLOCKS[0]})"], ids=["example", "document"])
+def test_a_flake_of_ones_own_is_a_machine_with_the_module(module: Module, flake: str) -> None:
+    found = module(
+        f"""
+        let
+          theirs = {flake};
+          nixpkgs.lib.nixosSystem = machine: machine;
+          made = theirs.outputs {{ inherit nixpkgs; self = {{ }}; tacid.nixosModules.default = "the module"; }};
+        in {{
+          inputs = builtins.attrNames theirs.inputs;
+          first = builtins.head made.nixosConfigurations.box.modules;
+        }}
+        """
+    )
+    assert found == {"inputs": ["nixpkgs", "tacid"], "first": "the module"}
 
 
 def test_a_guest_has_what_a_debian_one_has(guest: Any) -> None:
