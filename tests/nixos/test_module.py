@@ -145,3 +145,22 @@ def test_by_default_the_list_is_what_the_modules_can_enable(module: Module) -> N
     }
     read_services(module(KNOWN))
     assert module("cfg.services") == [{"name": "nginx", "description": "nginx, a web server"}]
+
+
+def test_the_flakes_module_has_what_its_lock_pins_but_for_cards(module: Module) -> None:
+    found = module(
+        f"""
+        let
+          packages.x86_64-linux = import {ROOT}/nixos/packages {{ inherit pkgs; }};
+          sets = card: (import {ROOT}/nixos/with-packages.nix {{ inherit packages; }} {{
+            inherit lib pkgs; config.services.tacid.engine.acceleration = card;
+          }}).config.services.tacid;
+        in {{
+          package = (sets "none").package.content == packages.x86_64-linux.tacid;
+          none = (sets "none").engine.package.condition;
+          pinned = (sets "none").engine.package.content.content == packages.x86_64-linux.llama-cpp;
+          cuda = (sets "cuda").engine.package.condition;
+        }}
+        """
+    )
+    assert found == {"package": True, "none": True, "pinned": True, "cuda": False}
