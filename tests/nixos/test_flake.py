@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tacid.engine.pins import PINS
+from tests.nixos.conftest import Module
 from tests.nixos.nix import ROOT, STANDIN, Nix, nix_files
 from tests.nixos.test_options import fetched
 
@@ -64,3 +65,12 @@ def test_the_lock_is_one_that_nix_takes_and_pins_nixpkgs(nix: Nix, flake: Path) 
     assert re.fullmatch("[0-9a-f]{40}", locked["rev"])
     assert re.fullmatch("sha256-[A-Za-z0-9+/]{43}=", locked["narHash"])
     assert told["locks"] == json.loads((ROOT / "flake.lock").read_text(encoding="utf-8"))
+
+
+def test_the_pinned_engine_is_built_for_every_cpu_and_without_a_page(module: Module) -> None:
+    built = module('(pkgs.callPackage (at "packages/llama-cpp-b10434.nix") { }).from')
+    assert built["version"] == "10434"
+    assert {"-DGGML_CPU_ALL_VARIANTS:BOOL=TRUE", "-DGGML_BACKEND_DL:BOOL=TRUE", "-DLLAMA_BUILD_UI:BOOL=FALSE"} <= set(
+        built["cmakeFlags"]
+    )
+    assert [path.rpartition("-")[2] for path in built["nativeBuildInputs"]] == ["cmake"]

@@ -94,6 +94,7 @@ rec {
     );
 
   importTOML = path: builtins.fromTOML (builtins.readFile path);
+  getName = package: package.name;
   getExe = package: "${package}/bin/${package.meta.mainProgram or package.name}";
   cmakeBool = name: value: "-D${name}:BOOL=${if value then "TRUE" else "FALSE"}";
   makeLibraryPath = packages: toString (map (package: "${package}/lib") packages);

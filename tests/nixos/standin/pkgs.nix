@@ -26,7 +26,6 @@ let
     stdenv.cc.cc = drv "gcc" { };
     fetchurl = fetched: drv fetched.name (builtins.removeAttrs fetched [ "meta" ]);
     fetchFromGitHub = source: drv "source" source;
-    fetchNpmDeps = source: drv source.name (builtins.removeAttrs source [ "src" ]);
     linkFarm = drv;
     makeWrapper = drv "make-wrapper" { };
     nixfmt = drv "nixfmt" { };
@@ -43,12 +42,15 @@ let
     mkShell = shell: drv "shell" shell;
     llama-cpp = drv "llama-cpp" { } // {
       cmakeFlags = [ ];
+      nativeBuildInputs = [
+        (drv "cmake" { })
+        (drv "npm-config-hook" { })
+      ];
       override = arguments: drv "llama-cpp" arguments;
       overrideAttrs =
         change:
         let
-          final = self.llama-cpp // changed;
-          changed = change final self.llama-cpp;
+          changed = change self.llama-cpp;
         in
         drv "llama-cpp-${changed.version}" changed;
     };
