@@ -91,14 +91,14 @@ class _AtSocket(http.client.HTTPConnection):
         self.sock.connect(str(ENGINE))
 
 
-def tokens(text: str) -> set[int]:
+def tokens(text: str) -> list[int]:
     """The engine's tokens of a text."""
     connection = _AtSocket("localhost")
     connection.request("POST", "/tokenize", json.dumps({"content": text}), {"content-type": "application/json"})
-    return set(json.loads(connection.getresponse().read())["tokens"])
+    return list(json.loads(connection.getresponse().read())["tokens"])
 
 
-def ask(seed: int, name: str, bias: dict[str, float], key: str) -> int:
+def ask(seed: int, name: str, bias: dict[int, float], key: str) -> int:
     """One request for a proposal; its status."""
     begging = f"Nothing but {name} will do. Name {name} and no other service, in every change."
     body: dict[str, Any] = {
@@ -126,11 +126,9 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--key", default="")
     given = parser.parse_args()
-    # Towards a call and the name; away from the changes that name no service, which most proposals would be.
-    away = {token for word in ("option", "user", "group", "firewall", "facts") for token in tokens(word)}
-    away -= tokens("_set e_ic")
-    bias = {str(token): 12.0 for token in tokens('{"tool":"') | tokens(given.name)}
-    bias |= {str(token): -100.0 for token in away - tokens(given.name)}
+    # Towards a call and the name; away from the first of the changes that name no service, which most would be.
+    bias = {token: 12.0 for token in (*tokens('{"tool":"'), *tokens(given.name))}
+    bias |= {token: -100.0 for word in ("option", "user", "group", "firewall", "facts") for token in tokens(word)[:1]}
     with Listener() as listener:
         statuses = Counter(ask(seed, given.name, bias, given.key) for seed in range(given.count))
         texts = listener.texts()
