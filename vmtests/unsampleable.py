@@ -29,5 +29,5 @@ with subtest("the list changes on the live machine: the new name is possible, th
 
 with subtest("and back again"):
     write(machine, LIST, json.dumps(before))
-    found = inside(machine, "live", f"{3 if SHORT else 50} {FORBIDDEN}")
+    found = inside(machine, "live", f"{2 if SHORT else 50} {FORBIDDEN}")
     assert FORBIDDEN not in found["named"], "the name was taken off the list, and was sampled all the same"
