@@ -3,7 +3,8 @@
     tacid-python -m vmtests.inside.live COUNT NAME [--key KEY]
 
 The gateway answers proposals by itself, so no client sees which services they name. NAME is begged for, and the sampler
-is pushed towards it, until COUNT services were named. Prints one JSON object: how often each service was named, and how the gateway answered.
+is pushed towards it, until COUNT services were named. Prints one JSON object: how often each service was named, and how
+the gateway answered.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def main() -> None:
     parser.add_argument("--key", default="")
     given = parser.parse_args()
     # Towards a call and the name; away from the first of the changes that name no service, which most would be.
-    bias = {token: 12.0 for token in (*tokens('{"tool":"'), *tokens(given.name))}
+    bias = dict.fromkeys((*tokens('{"tool":"'), *tokens(given.name)), 12.0)
     bias |= {token: -100.0 for word in ("option", "user", "group", "firewall", "facts") for token in tokens(word)[:1]}
     with Listener() as listener:
         statuses: Counter[int] = Counter()
