@@ -23,7 +23,7 @@ _COMMON = (
 #: Packages of each kind of guest. Python is the one that tacid supports and that suite has.
 PACKAGES = {
     "sid": (*_COMMON, "python3.13", "llama.cpp-tools"),
-    "trixie": (*_COMMON, "python3", "python3-venv", "libgomp1", "debconf"),
+    "trixie": (*_COMMON, "python3", "libgomp1", "libstdc++6"),
 }
 #: Modules that are needed until the disk is mounted, and the network card, which is set up before systemd runs.
 _MODULES = ("virtio_pci", "virtio_blk", "ext4", "virtio_console", "virtio_net", "virtio_rng", "overlay")

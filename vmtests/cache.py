@@ -40,7 +40,7 @@ def made(kind: str, made_from: Any, make: Callable[[Path], None]) -> Path:
     root = cache_root() / kind
     root.mkdir(parents=True, exist_ok=True)
     folder = root / digest(made_from)
-    with (root / ".lock").open("w") as lock:
+    with (root / f".{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             unfinished = Path(tempfile.mkdtemp(dir=root, prefix=".unfinished-"))
@@ -57,7 +57,8 @@ def made(kind: str, made_from: Any, make: Callable[[Path], None]) -> Path:
 
 
 def _forget(root: Path) -> None:
-    kept = sorted((path for path in root.iterdir() if path.is_dir()), key=lambda path: -path.stat().st_mtime)
+    whole = (path for path in root.iterdir() if not path.name.startswith("."))
+    kept = sorted(whole, key=lambda path: -path.stat().st_mtime)
     for path in kept[KEPT:]:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -49,8 +49,9 @@ with subtest("replaced while a stream runs, which isn't disturbed"):
     body = {
         "messages": [{"role": "user", "content": "Tell me a story."}],
         "stream": True,
-        "max_tokens": 400,
-        "logit_bias": {"2": -100},
+        "max_tokens": 6000,
+        # The control tokens, which would end it.
+        "logit_bias": {"0": -100, "1": -100, "2": -100},
     }
     machine.succeed(
         "curl --silent --no-buffer --header 'content-type: application/json' "

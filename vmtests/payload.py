@@ -6,6 +6,7 @@ It is mounted read-only at ``/opt/payload``; what lies under its ``root`` is cop
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -87,16 +88,47 @@ def _make(folder: Path, base: Base, libraries: Path) -> None:
             shutil.copy(source, target)
     _models(stage / "models")
     _installed(stage / "root")
+    _disk(stage, folder / "disk.raw")
+    for name in ("stage", "own", "wheel"):
+        shutil.rmtree(folder / name)
+
+
+def packages(base: Base) -> Path:
+    """A disk with the Debian package of this checkout, the same as a later version, and a model. Raises ``VmError``."""
+    made_from = {
+        "suite": base.suite,
+        "sources": _digest_of(ROOT / "tacid", ROOT / "packaging", ROOT / "scripts/deb", ROOT / "pyproject.toml"),
+        "models": _digest_of(ROOT / "vmtests/byte_model.py", ROOT / "tests/engine/random_model.py"),
+    }
+    return cache.made("packages", made_from, _make_packages) / "disk.raw"
+
+
+def _make_packages(folder: Path) -> None:
+    from vmtests.byte_model import make_byte_model
+
+    built = run("scripts/deb", cwd=ROOT).split()[-1]
+    stage, opened = folder / "stage", folder / "opened"
+    stage.mkdir()
+    shutil.copy(ROOT / built, stage / "tacid.deb")
+    run("dpkg-deb", "-R", str(stage / "tacid.deb"), str(opened))
+    control = opened / "DEBIAN/control"
+    text = control.read_text(encoding="utf-8")
+    control.write_text(re.sub(r"(?m)^Version: (.*)$", r"Version: \1+later", text), encoding="utf-8")
+    run("dpkg-deb", "-Zgzip", "-z1", "--root-owner-group", "-b", str(opened), str(stage / "later.deb"))
+    make_byte_model(stage / "bytes.gguf")
+    _disk(stage, folder / "disk.raw")
+    for name in ("stage", "opened"):
+        shutil.rmtree(folder / name)
+
+
+def _disk(stage: Path, disk: Path) -> None:
     size = sum(path.lstat().st_size + 4096 for path in stage.rglob("*")) * 5 // 4 + 32_000_000
-    disk = folder / "disk.raw"
     with disk.open("wb") as file:
         file.truncate(size)
     run(
         "mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-E", "lazy_itable_init=1,root_owner=0:0", "-d",
         str(stage), str(disk),
     )  # fmt: skip
-    for name in ("stage", "own", "wheel"):
-        shutil.rmtree(folder / name)
 
 
 def _installed(root: Path) -> None:
@@ -144,4 +176,4 @@ def _digest_of(*paths: Path) -> str:
     return cache.digest([[str(file.relative_to(ROOT)), cache.file_digest(file)] for file in files])
 
 
-__all__ = ["AT", "ROOT", "payload"]
+__all__ = ["AT", "ROOT", "packages", "payload"]

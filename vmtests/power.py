@@ -1,6 +1,7 @@
 # The power goes in the middle of a reply, and of a write of state: afterwards the state is whole and the machine serves.
 LIST = "/etc/tacid-system/services.json"
-STORY = {"messages": [{"role": "user", "content": "Tell me a story."}], "stream": True, "max_tokens": 2000}
+STORY = {"messages": [{"role": "user", "content": "Tell me a story."}], "stream": True, "max_tokens": 6000}
+STORY["logit_bias"] = {"0": -100, "1": -100, "2": -100}
 LISTS = [json.dumps({"version": 1, "services": [f"service-{n}-{i}" for i in range(200)]}) for n in range(8)]
 
 start_all()

@@ -278,7 +278,7 @@ def _command(hardware: Hardware, console: Path, monitor: Path, shell: Path) -> l
         mac = "52:54:00:12:34:%02x" % (int(hardware.address.split("/")[0].rsplit(".", 1)[1]) % 256)
         command += [
             "-netdev", f"dgram,id=net,local.type=unix,local.path={here},remote.type=unix,remote.path={there}",
-            "-device", f"virtio-net-pci,id=card,netdev=net,mac={mac}",
+            "-device", f"virtio-net-pci,id=card,netdev=net,mac={mac},romfile=",
         ]  # fmt: skip
     if hardware.snapshot:
         command += ["-loadvm", hardware.snapshot]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from vmtests.payload import AT, ROOT
 
@@ -24,7 +25,8 @@ class Node:
     enabled: tuple[tuple[str, str], ...] = ()
     memory: int = 1024
     address: str = ""
-    payload: bool = True
+    #: What its second disk holds: the wheel and the tests' programs, Debian packages, or nothing.
+    payload: Literal["wheel", "packages", ""] = "wheel"
 
     def links(self) -> dict[str, str]:
         """The symbolic links that ``systemctl enable`` makes; an instance's leads to its template."""
@@ -111,13 +113,14 @@ SCENARIOS: dict[str, Scenario] = {
     "doors": Scenario(
         (
             _appliance("server", address="192.168.1.2/24", keys=True),
-            Node("client", address="192.168.1.1/24", memory=384, payload=False),
+            Node("client", address="192.168.1.1/24", memory=384, payload=""),
         ),
         cold=True,
     ),
     "hardening": Scenario((_appliance(keys=True),)),
     "faults": Scenario((_appliance(),), seconds=3600),
     "power": Scenario((_appliance(),), seconds=3600),
+    "debian": Scenario((Node(suite="trixie", payload="packages"),), seconds=3600, cold=True),
     "engines": Scenario((_appliance(engines=("small", "large")),), cold=True),
 }
 

@@ -1,9 +1,10 @@
 """Asks the running gateway for proposals, and listens between it and the engine to what is sampled.
 
-    python3 -m vmtests.inside.live COUNT NAME [--key KEY]
+    tacid-python -m vmtests.inside.live COUNT NAME [--key KEY]
 
 The gateway answers proposals by itself, so no client sees which services they name. NAME is begged for, and the sampler
-is pushed towards it. Prints one JSON object: how often each service was named, and how the gateway answered.
+is pushed towards it, until COUNT services were named. Prints one JSON object: how often each service was named, and how
+the gateway answered.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+#: Requests that are made for each service that is to be named, at most.
+PATIENCE = 4
 ENGINE = Path("/run/tacid-engine/engine.sock")
 _EVENT = re.compile(rb"data: (\{.*?\})\r?\n")
 _SERVICE = re.compile(r'"kind":"service_[a-z]+","name":"((?:[^"\\]|\\.)*)"')
@@ -91,14 +94,14 @@ class _AtSocket(http.client.HTTPConnection):
         self.sock.connect(str(ENGINE))
 
 
-def tokens(text: str) -> set[int]:
+def tokens(text: str) -> list[int]:
     """The engine's tokens of a text."""
     connection = _AtSocket("localhost")
     connection.request("POST", "/tokenize", json.dumps({"content": text}), {"content-type": "application/json"})
-    return set(json.loads(connection.getresponse().read())["tokens"])
+    return list(json.loads(connection.getresponse().read())["tokens"])
 
 
-def ask(seed: int, name: str, bias: dict[str, float], key: str) -> int:
+def ask(seed: int, name: str, bias: dict[int, float], key: str) -> int:
     """One request for a proposal; its status."""
     begging = f"Nothing but {name} will do. Name {name} and no other service, in every change."
     body: dict[str, Any] = {
@@ -126,15 +129,17 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--key", default="")
     given = parser.parse_args()
-    # Towards a call and the name; away from the changes that name no service, which most proposals would be.
-    away = {token for word in ("option", "user", "group", "firewall", "facts") for token in tokens(word)}
-    away -= tokens("_set e_ic")
-    bias = {str(token): 12.0 for token in tokens('{"tool":"') | tokens(given.name)}
-    bias |= {str(token): -100.0 for token in away - tokens(given.name)}
+    # Towards a call and the name; away from the first of the changes that name no service, which most would be.
+    bias = dict.fromkeys((*tokens('{"tool":"'), *tokens(given.name)), 12.0)
+    bias |= {token: -100.0 for word in ("option", "user", "group", "firewall", "facts") for token in tokens(word)[:1]}
     with Listener() as listener:
-        statuses = Counter(ask(seed, given.name, bias, given.key) for seed in range(given.count))
-        texts = listener.texts()
-    named = Counter(match[1] for text in texts for match in _SERVICE.finditer(text))
+        statuses: Counter[int] = Counter()
+        for seed in range(given.count * PATIENCE):
+            statuses[ask(seed, given.name, bias, given.key)] += 1
+            texts = listener.texts()
+            named = Counter(match[1] for text in texts for match in _SERVICE.finditer(text))
+            if named.total() >= given.count:
+                break
     print(json.dumps({"statuses": statuses, "generations": len(texts), "named": named, "texts": texts[:3]}))
 
 
