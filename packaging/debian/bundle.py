@@ -1,8 +1,8 @@
 """Makes the environment of the package: one directory whose packages serve the Python of two Debian releases.
 
-``python bundle.py WHEEL TARGET``: the wheel of tacid with its engine, and all that they need, into a virtual environment
-at TARGET whose Python is the machine's own, whichever of `VERSIONS` that is. What is the same for all lies once in
-``lib/both``, the rest in the usual ``lib/pythonX.Y/site-packages``.
+``python bundle.py WHEEL TARGET``: the wheel of tacid with its engine, and all that they need, into a virtual
+environment at TARGET whose Python is the machine's own, whichever of `VERSIONS` that is. What is the same for all lies
+once in ``lib/both``, the rest in the usual ``lib/pythonX.Y/site-packages``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(wheel: Path, target: Path) -> None:
     for version in VERSIONS:
         found[version] = target / "lib" / f"python{version}" / "site-packages"
         install(found[version], version, f"{wheel}[{EXTRA}]")
-        while missing := lacking(found[version], version):
+        while missing := lacking([found[version]], version):
             install(found[version], version, *missing)
     share(list(found.values()), target / "lib" / "both")
     for packages in found.values():
@@ -57,9 +57,9 @@ def install(into: Path, version: str, *what: str) -> None:
     shutil.rmtree(into / "bin", ignore_errors=True)  # commands of others, which nobody asked for
 
 
-def lacking(packages: Path, version: str) -> list[str]:
+def lacking(places: list[Path], version: str) -> list[str]:
     """What is required on this Python and isn't there: pip asks the markers of the Python that it runs on itself."""
-    there = {canonicalize_name(one.name): one for one in distributions(path=[str(packages)])}
+    there = {canonicalize_name(one.name): one for one in distributions(path=[str(place) for place in places])}
     wanted = [Requirement(f"tacid[{EXTRA}]")]
     seen: set[str] = set()
     missing: list[str] = []
@@ -84,8 +84,7 @@ def required(one: Distribution, version: str, extras: set[str]) -> list[Requirem
     return [
         each
         for each in requirements
-        if each.marker is None
-        or any(each.marker.evaluate({**environment, "extra": extra}) for extra in ("", *extras))
+        if each.marker is None or any(each.marker.evaluate({**environment, "extra": extra}) for extra in ("", *extras))
     ]
 
 

