@@ -62,6 +62,12 @@ Pool = Annotated[
     ),
 ]
 MaxTokens = Annotated[int, typer.Option(min=1, max=32_768, help="The most tokens of a reply.")]
+Streams = Annotated[
+    int,
+    typer.Option(
+        min=1, max=64, help="Questions that are asked at a time: sooner done, each of them later; a setting of the run."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and start nothing.")]
 
 
@@ -79,6 +85,7 @@ def bfcl(
     pool: Pool = 0,
     tools: Tools = None,
     max_tokens: MaxTokens = 1024,
+    streams: Streams = 1,
     label: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What else is special about this run; for the page.")
     ] = None,
@@ -97,7 +104,7 @@ def bfcl(
     """
     options = Options(
         read_categories(categories), out, tool_mode, limit, seed, pool, tools, max_tokens, label, base_url, model_name,
-        os.environ.get("OPENAI_API_KEY"), model, engine,
+        os.environ.get("OPENAI_API_KEY"), model, engine, None, streams,
     )  # fmt: skip
     _check(options)
     _ask(options, dry_run=dry_run)
@@ -252,6 +259,7 @@ def run(
     pool: Pool = 0,
     tools: Tools = None,
     max_tokens: MaxTokens = 1024,
+    streams: Streams = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, and start nothing.")] = False,
     confirm_heavy_run: Annotated[
         bool, typer.Option("--confirm-heavy-run", help="Really do it: hours, on a small machine.")
@@ -269,7 +277,7 @@ def run(
     try:
         options = Options(
             read_categories(categories), out_dir, tool_mode, limit, seed, pool, tools, max_tokens, None, base_url,
-            model_name, os.environ.get("OPENAI_API_KEY"), model, engine,
+            model_name, os.environ.get("OPENAI_API_KEY"), model, engine, None, streams,
         )  # fmt: skip
         _check(options)
         status = _both(options, dry_run=dry_run, confirmed=confirm_heavy_run)

@@ -1,7 +1,8 @@
-"""A run: each question is asked once, and its row is kept before the next one is asked."""
+"""A run: each question is asked once, and its row is kept before its stream asks the next one."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 
 from tacid.errors import TacidError
 from tacid.evaluation.client import Client
-from tacid.evaluation.journal import open_journal
+from tacid.evaluation.journal import Journal, open_journal
 from tacid.evaluation.package import Package
 from tacid.evaluation.questions import Plan, Question
 from tacid.evaluation.rows import Item, Run, Settings, ToolMode
@@ -58,7 +59,15 @@ class Asked:
 
 
 def settings_of(
-    package: Package, chosen: Plan, asked: Asked, *, limit: int | None, pool: int, tools: Path | None, label: str | None
+    package: Package,
+    chosen: Plan,
+    asked: Asked,
+    *,
+    limit: int | None,
+    pool: int,
+    tools: Path | None,
+    label: str | None,
+    streams: int = 1,
 ) -> Settings:
     """What the file of the run says first."""
     return Settings(
@@ -71,44 +80,85 @@ def settings_of(
         pool=pool,
         tools=hashlib.sha256(tools.read_bytes()).hexdigest() if tools is not None else None,
         max_tokens=asked.max_tokens,
+        streams=streams,
         items=chosen.counts,
         ids=chosen.digest,
     )
 
 
 async def run(
-    client: Client, package: Package, chosen: Plan, asked: Asked, settings: Settings, out: Path, watcher: Watcher
+    client: Client,
+    package: Package,
+    chosen: Plan,
+    asked: Asked,
+    settings: Settings,
+    out: Path,
+    watcher: Watcher,
 ) -> Run:
-    """Ask what isn't in ``out`` yet. Raises ``InputError``, ``EndpointLost``, and ``TacidError`` where all fails."""
+    """Ask what isn't in ``out`` yet, ``settings.streams`` questions at a time.
+
+    Raises ``InputError``, ``EndpointLost``, and ``TacidError`` where all fails.
+    """
     with open_journal(out, settings) as journal:
-        held: list[Item] = []
-        groups: dict[str, list[Item]] = {name: [] for name in settings.items}
-        proved = bool(journal.items)
-        for index, question in enumerate(chosen.questions):
-            name = question.category.name
+        kept = _Kept(journal, settings, watcher, len(chosen.questions))
+        for question in chosen.questions:
             if question.id in journal.items:
-                item = journal.items[question.id]
-            else:
+                kept.show(journal.items[question.id])
+        waiting = iter([question for question in chosen.questions if question.id not in journal.items])
+
+        async def stream() -> None:
+            for question in waiting:
                 tools = chosen.tools(question)
-                reply = await client.ask(asked.body(question, tools))
-                item = item_of(question, tools, reply, package)
-                held.append(item)
-                proved = proved or item.error is None
-                if not proved and len(held) == FAILURES:
-                    raise TacidError(f"The first {FAILURES} questions all failed, the last with: {item.error}.")
-                if proved:
-                    for each in held:
-                        journal.add(each)
-                    held.clear()
-            groups[name].append(item)
-            watcher.at(index + 1, len(chosen.questions), name, average(list(groups.values())))
-            if len(groups[name]) == settings.items[name]:
-                watcher.finished(name, groups[name])
-        for each in held:
-            journal.add(each)
+                kept.add(item_of(question, tools, await client.ask(asked.body(question, tools)), package))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(settings.streams):
+                    group.create_task(stream())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        kept.end()
         finished = Run(path=out, settings=settings, items=journal.items)
         journal.close_with(summaries(finished))
         return finished
+
+
+class _Kept:
+    """Rows as they come; the first are held back until one of them shows that the endpoint answers at all."""
+
+    def __init__(self, journal: Journal, settings: Settings, watcher: Watcher, total: int) -> None:
+        self._journal = journal
+        self._wanted = settings.items
+        self._watcher = watcher
+        self._total = total
+        self._held: list[Item] = []
+        self._groups: dict[str, list[Item]] = {name: [] for name in settings.items}
+        self._proved = bool(journal.items)
+
+    def add(self, item: Item) -> None:
+        """Keep it. Raises ``TacidError`` where the first all failed."""
+        self._held.append(item)
+        self._proved = self._proved or item.error is None
+        if not self._proved and len(self._held) == FAILURES:
+            raise TacidError(f"The first {FAILURES} questions all failed, the last with: {item.error}.")
+        if self._proved:
+            self.end()
+        self.show(item)
+
+    def show(self, item: Item) -> None:
+        """Count it."""
+        group = self._groups[item.category]
+        group.append(item)
+        done = sum(len(each) for each in self._groups.values())
+        self._watcher.at(done, self._total, item.category, average(list(self._groups.values())))
+        if len(group) == self._wanted[item.category]:
+            self._watcher.finished(item.category, group)
+
+    def end(self) -> None:
+        """Write what was held back."""
+        for each in self._held:
+            self._journal.add(each)
+        self._held.clear()
 
 
 __all__ = ["Asked", "Watcher", "run", "settings_of"]

@@ -50,6 +50,7 @@ def _asking(options: Options) -> Iterator[str]:
             yield from (flag, str(value))
     yield from _categories(options)
     yield from ("--seed", str(options.seed), "--pool", str(options.pool), "--max-tokens", str(options.max_tokens))
+    yield from ("--streams", str(options.streams))
     yield from ("--out", str(options.out))
 
 

@@ -27,8 +27,9 @@ class Settings(_Row):
     """What a run is. Two runs can be compared where all but ``tool_mode`` and ``label`` are the same.
 
     ``package`` is the version of bfcl-eval, ``limit`` the most items of a category, ``pool`` the number of pooled
-    tools that every question sees beside its own, ``tools`` the SHA-256 of a catalogue that is pooled too, ``items``
-    how many items each category has, ``ids`` the SHA-256 of their ids.
+    tools that every question sees beside its own, ``tools`` the SHA-256 of a catalogue that is pooled too, ``streams``
+    how many questions were asked at a time, ``items`` how many items each category has, ``ids`` the SHA-256 of their
+    ids.
     """
 
     kind: Literal["run"] = "run"
@@ -41,6 +42,7 @@ class Settings(_Row):
     pool: int
     tools: str | None
     max_tokens: int
+    streams: int = 1
     items: dict[str, int]
     ids: str
 

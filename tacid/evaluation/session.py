@@ -25,7 +25,8 @@ class Options:
     """What was asked for.
 
     ``base_url``: an OpenAI endpoint; without it a server is started with ``model``, or with the engine at ``engine``.
-    ``model_name``: what the endpoint is asked for; the first that it serves, if nothing is said.
+    ``model_name``: what the endpoint is asked for; the first that it serves, if nothing is said. ``streams``: questions
+    that are asked at a time, which a server of its own has as many slots for.
     """
 
     categories: tuple[Category, ...]
@@ -43,6 +44,7 @@ class Options:
     model: str | None = None
     engine: str | None = None
     log: Path | None = None
+    streams: int = 1
 
     def prepare(self) -> tuple[Package, Plan]:
         """The installed package, and what would be asked of it. Raises ``InputError``."""
@@ -67,8 +69,9 @@ class Options:
         async with self._endpoint(len(chosen.pooled), note) as url, Client(url, self.key) as client:
             asked = Asked(self.model_name or await client.model(), self.tool_mode, self.seed, self.max_tokens)
             settings = settings_of(
-                package, chosen, asked, limit=self.limit, pool=self.pool, tools=self.tools, label=self.label
-            )
+                package, chosen, asked, limit=self.limit, pool=self.pool, tools=self.tools, label=self.label,
+                streams=self.streams,
+            )  # fmt: skip
             note(f"asking {asked.model} at {url}")
             return await run(client, package, chosen, asked, settings, self.out, watcher)
 
@@ -89,7 +92,7 @@ class Options:
         return {
             "server": server,
             "model": {} if self.model is None else {"name": self.model},
-            "engine": {} if self.engine is None else {"url": self.engine},
+            "engine": {"slots": self.streams} | ({} if self.engine is None else {"url": self.engine}),
         }
 
 

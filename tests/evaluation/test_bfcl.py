@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,37 @@ def test_every_reply_is_a_row_and_every_category_a_summary(tmp_path: Path) -> No
     assert seen.steps[-1] == (12, 12, "irrelevance", 33.333)
     assert {body["_key"] for body in served.asked} == {"Bearer secret"}
     assert "secret" not in (tmp_path / "a.jsonl").read_text(encoding="utf-8")
+
+
+def test_streams_ask_side_by_side_and_never_more(tmp_path: Path) -> None:
+    at_once: list[int] = []
+    now = [0]
+    lock = threading.Lock()
+    two = threading.Event()
+
+    def slow(_: dict[str, Any]) -> tuple[int, Any]:
+        with lock:
+            now[0] += 1
+            at_once.append(now[0])
+            if now[0] == 3:
+                two.set()
+        two.wait(10)
+        with lock:
+            now[0] -= 1
+        return reply(said="No.")
+
+    with endpoint(slow) as served:
+        done = _run(served.url, tmp_path / "a.jsonl", streams=3)
+    assert max(at_once) == 3
+    assert done.complete
+    assert done.settings.streams == 3
+    assert done.items == read_run(tmp_path / "a.jsonl").items
+
+
+def test_a_failure_in_one_stream_ends_all_and_is_told_as_it_is(tmp_path: Path) -> None:
+    with endpoint(lambda _: (401, {"error": {"message": "who are you?"}})) as served, pytest.raises(InputError) as told:
+        _run(served.url, tmp_path / "a.jsonl", streams=3)
+    assert "who are you?" in str(told.value)
 
 
 def test_only_parallel_categories_are_asked_for_several_calls(tmp_path: Path) -> None:
