@@ -10,10 +10,4 @@ LATER: dict[tuple[str, str, int], str] = {}
 #: Kinds of cases that wait for a part which isn't there yet: the subject of its issue, and the package that brings it.
 LATER_KINDS: dict[str, tuple[str, str]] = {
     "mcp.": ("the machine: other people's tools", "tacid.mcp"),
-    "nixos.": ("the appliance: a flake and machines that boot", "nixos"),
-}
-
-#: Single expectations of cases that are tested otherwise, and the package that brings them: (case, word).
-LATER_EXPECTATIONS: dict[tuple[str, str], tuple[str, str]] = {
-    ("engine-not-reachable-past-us", "nixos"): ("the appliance: a flake and machines that boot", "nixos"),
 }

@@ -101,16 +101,19 @@ def machine(name: str, services: Path, more: Sequence[Tool] | Catalogue = ()) ->
 
 
 async def sample_one(
-    endpoint: LocalEndpoint, subject: Subject, grammar: Grammar, request: str, sampling: Sampling
+    endpoint: LocalEndpoint, subject: Subject, grammar: Grammar, request: str, sampling: Sampling, tail: int = 600
 ) -> str:
-    """The raw text of one reply; the prompt is the real one for a small catalogue and a short one for a large."""
+    """The raw text of one reply; the prompt is the real one for a small catalogue and a short one for a large.
+
+    No more than its last ``tail`` tokens are given.
+    """
     left_out = {tool.tool for tool in grammar.report.left_out}
     shown = Catalogue(tuple(tool for tool in subject.catalogue if tool.name not in left_out))
     catalogue = shown if len(shown) <= 12 else Catalogue(shown.tools[:3])
     prompt = render((Message("user", request),), catalogue=catalogue, family=endpoint.family)
     ids = await endpoint.tokens(prompt)
     # What the sampler is held to doesn't hang on the prompt; a random model needs no long one.
-    ids = ids[-600:]
+    ids = ids[-tail:]
     text = ""
     async for delta in sample(endpoint, ids, grammar, sampling, Tally()):
         text += delta
@@ -175,6 +178,7 @@ def _services(reply: Any) -> Iterator[str]:
 async def sample_many(
     endpoint: LocalEndpoint, subject: Subject, verdict: Verdict, count: int, *, seed: int = 1, max_tokens: int = 96,
     logit_bias: tuple[tuple[int | str, float], ...] = (), requests: Sequence[str] = REQUESTS, together: int = 1,
+    tail: int = 600,
 ) -> None:  # fmt: skip
     """Sample ``count`` replies at temperature 2.0 and judge each."""
     grammar = compile_catalogue(subject.catalogue)
@@ -185,7 +189,7 @@ async def sample_many(
     async def one(index: int) -> None:
         async with limit:
             request = requests[index % len(requests)]
-            text = await sample_one(endpoint, subject, grammar, request, replace(base, seed=seed + index))
+            text = await sample_one(endpoint, subject, grammar, request, replace(base, seed=seed + index), tail)
         judge(verdict, subject, grammar, validators, text)
 
     await asyncio.gather(*(one(index) for index in range(count)))

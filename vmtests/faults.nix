@@ -1,0 +1,2 @@
+# faults.py on NixOS.
+args: import ./guest/test.nix args "faults" { machine = { }; }

@@ -1,0 +1,2 @@
+# grammars.py on NixOS.
+args: import ./guest/test.nix args "grammars" { machine = { }; }

@@ -1,0 +1,2 @@
+# lists.py on NixOS.
+args: import ./guest/test.nix args "lists" { machine = { }; }

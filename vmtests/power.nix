@@ -1,0 +1,2 @@
+# power.py on NixOS.
+args: import ./guest/test.nix args "power" { machine = { }; }

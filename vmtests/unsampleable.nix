@@ -1,0 +1,2 @@
+# unsampleable.py on NixOS.
+args: import ./guest/test.nix args "unsampleable" { machine = { }; }
