@@ -38,7 +38,11 @@ with subtest("the engine listens nowhere but on its own socket, which nobody els
 
 with subtest("opened on purpose, it wants a key"):
     server.succeed(f"mkdir -p {OPEN}")
-    write(server, f"{OPEN}/open.conf", "[Service]\nEnvironment=TACID_SERVER__HOST=0.0.0.0\n")
+    write(
+        server,
+        f"{OPEN}/open.conf",
+        "[Service]\nEnvironment=TACID_SERVER__HOST=0.0.0.0 'TACID_SERVER__HOSTS=[\"server\"]'\n",
+    )
     # A firewall is one more door; here it is the server's own that is looked at.
     server.execute("systemctl stop firewall.service")
     server.succeed("systemctl daemon-reload && systemctl restart tacid.service", timeout=900)
