@@ -12,6 +12,7 @@ import math
 import os
 import signal
 import socket
+import threading
 from types import FrameType
 
 import uvicorn
@@ -58,7 +59,8 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.should_exit:
             return
-        if not _has_terminal():
+        # Only the main thread hears signals; a server in another is somebody's part.
+        if threading.current_thread() is threading.main_thread() and not _has_terminal():
             self._loop.add_signal_handler(signal.SIGHUP, self._hung_up.set)
         self._tasks = [asyncio.create_task(work()) for work in (self._reload, self._live)]
         self._notifier.ready()
