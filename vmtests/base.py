@@ -14,7 +14,6 @@ from pathlib import Path
 from vmtests import cache
 from vmtests.errors import VmError
 
-MIRROR = "http://deb.debian.org/debian"
 #: What every guest has, whatever is tried in it. systemd loads its libraries for system calls and mounts only if there.
 _COMMON = (
     "systemd", "systemd-sysv", "dbus", "libnss-systemd", "libseccomp2", "libkmod2", "libacl1", "libmount1",
@@ -155,7 +154,6 @@ def _make(folder: Path, suite: str, packages: tuple[str, ...]) -> None:
         "--dpkgopt=force-unsafe-io",
         *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info")),
         f"--include={','.join(packages)}", f"--customize-hook={_KERNEL_HOOK}", suite, str(tree),
-        f"deb {MIRROR} {suite} main",
     )  # fmt: skip
     _settle(tree)
     version = next((tree / "usr/lib/modules").iterdir()).name
