@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 from vmtests import cache
@@ -46,8 +47,6 @@ def payload(base: Base) -> Path:
 
 def _libraries(base: Base) -> Path:
     """The packages that tacid needs, for the guest's Python, with their compiled files."""
-    import tomllib
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     # The engine's package is not among them: the guest has a llama-server of its own.
     needs = sorted(project["dependencies"])

@@ -229,15 +229,10 @@ def hardware_of(nodes: tuple[Node, ...], folder: Path, say: Callable[[str], None
 
 def _warmed(hardware: Hardware, say: Callable[[str], None]) -> Path:
     """A disk that holds the state of a machine which has booted, made once for its images and its files."""
-    parts = (
-        hardware.initrd,
-        hardware.under.disk.parent / "made-from.json",
-        (hardware.payload or hardware.initrd).parent,
-    )
     made_from = [
-        cache.file_digest(parts[0]),
-        parts[1].parent.name,
-        parts[2].name,
+        cache.file_digest(hardware.initrd),
+        hardware.under.disk.parent.name,
+        hardware.payload.parent.name if hardware.payload is not None else "",
         hardware.memory,
         accelerator(hardware.under),
     ]

@@ -21,10 +21,10 @@ from tacid.errors import InputError
 from tacid.jsontext import quote
 from tacid.keeper.subject import CALL, View
 from tacid.machine.desired import option_path
-from tacid.machine.protocol import CHANGES
+from tacid.machine.protocol import KINDS as CHANGE_KINDS
 
 MAX_RULES = 1000
-KINDS = (CALL, *(str(model.model_fields["kind"].annotation.__args__[0]) for model in CHANGES))  # type: ignore[union-attr]
+KINDS = (CALL, *CHANGE_KINDS)
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
@@ -39,7 +39,7 @@ class Verdict(Enum):
 
     @property
     def strictness(self) -> int:
-        return ("allow", "ask", "deny").index(self.value)
+        return list(Verdict).index(self)
 
 
 def strictest(verdicts: Iterable[Verdict]) -> Verdict:
@@ -79,7 +79,7 @@ _T = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(min_length=1, m
 class Rule(BaseModel):
     """One rule. A list fits where one of its entries does."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Text
     verdict: Verdict
@@ -164,7 +164,8 @@ def _within(hours: str, at: time) -> bool:
 
 def load_rules(path: Path) -> tuple[Rule, ...]:
     """Read a file of rules. Raises ``InputError`` that names file, line, rule and key."""
-    return parse_rules(read_text(path, f"The file of rules {path}", "check keeper.rules"), f"The file of rules {path}")
+    named = f"The file of rules {path}"
+    return parse_rules(read_text(path, named, "check keeper.rules"), named)
 
 
 def parse_rules(text: str, named: str = "The rules") -> tuple[Rule, ...]:

@@ -202,6 +202,9 @@ CHANGES: tuple[type[_Model], ...] = (
     GroupAdd, GroupRemove, FirewallPortOpen, FirewallPortClose,
 )  # fmt: skip
 
+#: What each kind is called.
+KINDS: tuple[str, ...] = tuple(str(model.model_fields["kind"].annotation.__args__[0]) for model in CHANGES)  # type: ignore[union-attr]
+
 #: The kinds whose ``name`` is that of a service.
 SERVICE_KINDS = ("service_enable", "service_disable", "service_restart")
 
@@ -317,8 +320,7 @@ def _problems(error: ValidationError, arguments: Any) -> tuple[Problem, ...]:
 
 def _short(message: str, kind: str) -> str:
     if kind == "union_tag_invalid":
-        kinds = ", ".join(quote(str(model.model_fields["kind"].annotation.__args__[0])) for model in CHANGES)  # type: ignore[union-attr]
-        return f'has another "kind" than {kinds}'
+        return f'has another "kind" than {", ".join(map(quote, KINDS))}'
     if kind == "union_tag_not_found":
         return 'has no "kind"'
     message = message[:1].lower() + message[1:]
@@ -328,6 +330,7 @@ def _short(message: str, kind: str) -> str:
 __all__ = [
     "CHANGES",
     "FACTS_GET",
+    "KINDS",
     "PROPOSE_CHANGES",
     "PROTOCOL_TOOLS",
     "SERVICE_KINDS",

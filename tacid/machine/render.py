@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from tacid.machine.desired import GROUPS, PACKAGES, PORTS, SERVICES, USERS, Desired
 from tacid.machine.nix_text import nix_list, nix_path, nix_value
 
@@ -41,12 +43,7 @@ def render(desired: Desired) -> str:
 
 def restarts(desired: Desired) -> tuple[str, ...]:
     """Commands that restart what is to be restarted, for a person to type. Units are named as the list names them."""
-    return tuple(f"systemctl restart -- {_unit(name)}" for name in desired.restarts)
-
-
-def _unit(name: str) -> str:
-    # Single quotes hold everything but themselves.
-    return "'" + name.replace("'", "'\\''") + "'"
+    return tuple(f"systemctl restart -- {shlex.quote(name)}" for name in desired.restarts)
 
 
 __all__ = ["render", "restarts"]

@@ -28,16 +28,6 @@ from tacid.schema.narrow import narrow
 EXAMPLE = Path(__file__).parents[2] / "examples" / "services.json"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "services.json"
-
-
-@pytest.fixture
-def config(tmp_path: Path, path: Path) -> MachineConfig:
-    return MachineConfig(services=path, state_dir=tmp_path / "state")
-
-
 def write(path: Path, document: Any) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
 

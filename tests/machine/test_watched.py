@@ -18,16 +18,6 @@ from tacid.machine.watched import WatchedServices
 STORE_TIME = 1
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "services.json"
-
-
-@pytest.fixture
-def config(path: Path, tmp_path: Path) -> MachineConfig:
-    return MachineConfig(services=path, state_dir=tmp_path / "state")
-
-
 def write(path: Path, *names: str) -> Path:
     path.write_text(json.dumps(names), encoding="utf-8")
     os.utime(path, (STORE_TIME, STORE_TIME))
